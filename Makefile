@@ -1,0 +1,69 @@
+# Every target sets up its own environment in .venv, once; pyproject.toml says what goes in.
+# On a bare machine: git, make and Python 3.10 or newer. ARGS goes to the command: make mnist ARGS="--epochs 2"
+
+PYTHON ?= python3
+VENV   := .venv
+JOBS   ?= 2
+ARGS   ?=
+BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+
+NOTEBOOKS := $(wildcard notebooks/*.ipynb)
+NBVAL     := --nbval --nbval-current-env --nbval-cell-timeout=300 --dist loadfile
+
+.DEFAULT_GOAL := help
+.PHONY: help mnist doctor lab test lint unit notebooks test-deep test-full bench docs clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+mnist: $(VENV)/.base ## train the course CNN on the shipped digits; weights and pictures go to out/
+	$(BIN)/gpugrad train $(ARGS)
+
+doctor: $(VENV)/.base ## list the OpenCL devices, run a kernel on each, name the fix for what is wrong
+	$(BIN)/gpugrad doctor $(ARGS)
+
+lab: $(VENV)/.lab ## open JupyterLab
+	$(BIN)/jupyter lab $(ARGS)
+
+test: lint unit notebooks ## lint, types, unit tests, notebooks
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+unit: $(VENV)/.test
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ARGS)
+
+notebooks: $(VENV)/.test $(if $(NOTEBOOKS),$(VENV)/.lab)
+ifneq ($(NOTEBOOKS),)
+	$(BIN)/python -m pytest -q -n $(JOBS) $(NBVAL) $(NOTEBOOKS)
+endif
+
+test-deep: $(VENV)/.test ## the slow tests: every kernel under Oclgrind, mutants, long runs
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m deep $(ARGS)
+
+bench: $(VENV)/.bench ## time gpugrad beside NumPy and PyTorch
+	$(BIN)/gpugrad bench $(ARGS)
+
+docs: $(VENV)/.docs ## build the documentation into docs/_build/html (needs no network)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+clean: ## remove the environment and everything built
+	rm -rf $(VENV) build dist docs/_build docs/api/generated out .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp file for each set of packages; it is older than pyproject.toml when that has changed.
+$(VENV)/.base: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	  echo "gpugrad needs Python 3.10 or newer, and '$(PYTHON)' is not. Name another: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "'$(PYTHON)' cannot make virtual environments: its venv module is missing."; \
+	  echo "On Debian and Ubuntu: sudo apt-get install python3-venv"; exit 1; }
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.%: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
