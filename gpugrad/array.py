@@ -1,0 +1,210 @@
+"""Array: numbers in device memory, C-contiguous. Kernels work on Arrays; a Tensor is an Array with a history."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .device import Device, current_device
+from .dtypes import C_NAME, as_dtype
+from .memory import Block, pool
+
+MAX_ELEMENTS = 2**31 - 1  # kernels index with int
+
+Shape = tuple[int, ...]
+
+
+class State:
+    """What all Arrays on the same memory share: how often it was written, and by whom last."""
+
+    __slots__ = ("shared", "version", "writer")
+
+    def __init__(self) -> None:
+        self.version = 0
+        #: None: nobody wrote it yet; "host"; or the number of the launch that did.
+        self.writer: str | int | None = None
+        #: Set once a second tensor looks at the same memory (reshape, view, detach).
+        self.shared = False
+
+
+class Array:
+    """A C-contiguous n-dimensional array in a device's memory: (block, offset, shape, dtype).
+
+    Attributes: `shape`, `dtype` (NumPy's), `ndim`, `size` (elements), `nbytes`, `device`, and `buffer`, the
+    pyopencl buffer (or sub-buffer) that a kernel takes.
+    """
+
+    __slots__ = ("__weakref__", "_sub_buffer", "block", "device", "dtype", "offset", "shape", "size", "state")
+
+    def __init__(
+        self, block: Block, offset: int, shape: Shape, dtype: np.dtype, size: int, device: Device, state: State
+    ):
+        self.block, self.offset, self.shape, self.dtype, self.size = block, offset, shape, dtype, size
+        self.device, self.state = device, state
+        self._sub_buffer: Any = None
+
+    @staticmethod
+    def empty(shape: Sequence[int], dtype: Any = np.float32, device: Device | None = None) -> Array:
+        """An Array whose contents nobody has written yet."""
+        shape = tuple(shape)
+        size = math.prod(shape)
+        if dtype.__class__ is not np.dtype or dtype not in C_NAME:
+            dtype = as_dtype(dtype)
+        if size > MAX_ELEMENTS:
+            raise ValueError(
+                f"an array of shape {shape} has {size:,} elements; kernels index with 32-bit int, so {MAX_ELEMENTS:,} "
+                "is the most. Work in smaller batches."
+            )
+        if size < 0 or (size == 0 and any(n < 0 for n in shape)):
+            raise ValueError(f"shape is {shape}; sizes cannot be negative")
+        if device is None:
+            device = current_device()
+        if device.lost:
+            device.check_alive()
+        block = pool(device).allocate(size * dtype.itemsize)
+        return Array(block, 0, shape, dtype, size, device, State())
+
+    @staticmethod
+    def from_numpy(a: Any, dtype: Any = None, device: Device | None = None) -> Array:
+        """A copy of `a` (anything NumPy can make an array of) on the device.
+
+        Integer types other than int32, uint8 and bool become int32 (ValueError where a value does not fit).
+        """
+        host = to_host(a, dtype)
+        array = Array.empty(host.shape, host.dtype, device)
+        array.write(host)
+        return array
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def buffer(self) -> Any:
+        if self.offset == 0 and self._sub_buffer is None:
+            return self.block.buffer
+        if self._sub_buffer is None:
+            self._sub_buffer = self.block.buffer[self.offset : self.offset + max(self.nbytes, 1)]
+        return self._sub_buffer
+
+    def write(self, host: np.ndarray) -> None:
+        """Overwrite the contents from a NumPy array of the same shape and dtype."""
+        if host.shape != self.shape or host.dtype != self.dtype:
+            raise ValueError(f"write: host is {host.dtype}{host.shape}; this array is {self.dtype}{self.shape}")
+        if self.size:
+            import pyopencl as cl
+
+            host = np.ascontiguousarray(host)
+            self.device.guarded("a copy to the device", cl.enqueue_copy, self.device.queue, self.buffer, host)
+        self.state.writer = "host"
+        self.state.version += 1
+
+    def numpy(self) -> np.ndarray:
+        """A copy on the host; waits for the launches that produce it. IndexError when a kernel met a bad index."""
+        from .guards import check_guards
+
+        self.device.check_alive()
+        host = np.empty(self.shape, self.dtype)
+        if self.size:
+            import pyopencl as cl
+
+            self.device.guarded("a copy to the host", cl.enqueue_copy, self.device.queue, host, self.buffer)
+        check_guards(self.device)
+        return host
+
+    def reshape(self, *shape: Any) -> Array:
+        """The same memory under another shape; one size may be -1."""
+        if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)):
+            shape = tuple(shape[0])
+        return self._view(infer_shape(self.shape, self.size, shape), self.offset)
+
+    def _view(self, shape: Shape, offset: int) -> Array:
+        view = Array(self.block, offset, shape, self.dtype, math.prod(shape), self.device, self.state)
+        if offset == self.offset:
+            view._sub_buffer = self._sub_buffer
+        return view
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("an Array lives in device memory: NumPy can only have a copy")
+        host = self.numpy()
+        return host if dtype is None else host.astype(dtype)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d Array")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"Array(shape={self.shape}, dtype={self.dtype})"
+
+
+def carve(sizes: Sequence[Shape], dtype: np.dtype, device: Device) -> tuple[Array, list[Array]]:
+    """One flat Array, and Arrays of the given shapes that lie in it one behind the other.
+
+    Each starts at the device's alignment, so the flat one has gaps; whoever fills it fills those too. One kernel
+    can then work on all of them in one launch. Each part keeps its own version count.
+    """
+    unit = math.lcm(device.alignment, dtype.itemsize) // dtype.itemsize
+    starts, end = [], 0
+    for shape in sizes:
+        starts.append(end)
+        end += -(-math.prod(shape) // unit) * unit
+    flat = Array.empty((end,), dtype, device)
+    parts = []
+    for start, shape in zip(starts, sizes, strict=True):
+        part = Array(flat.block, start * dtype.itemsize, tuple(shape), dtype, math.prod(shape), device, State())
+        # An empty part at the very end has no byte to be a sub-buffer of.
+        if part.size == 0:
+            part.offset = 0
+        parts.append(part)
+    return flat, parts
+
+
+def to_host(a: Any, dtype: Any = None) -> np.ndarray:
+    """`a` as a contiguous NumPy array of one of the six element types."""
+    if isinstance(a, Array):
+        a = a.numpy()
+    try:
+        host = np.asarray(a)
+    except ValueError as error:
+        raise ValueError(f"the data is ragged or not numeric: {error}") from error
+    if host.dtype.kind not in "fiub":
+        raise TypeError(f"data of type {host.dtype} cannot become a tensor; it needs numbers or booleans")
+    if dtype is None:
+        dtype = host.dtype if host.dtype in C_NAME else (np.int32 if host.dtype.kind in "iu" else np.float64)
+        if host.dtype.kind == "f" and host.dtype.itemsize > 8:
+            raise TypeError(f"data of type {host.dtype} is wider than float64; convert it first")
+    dtype = as_dtype(dtype)
+    if host.dtype.kind in "iu" and dtype.kind in "iu" and host.size and host.dtype != dtype:
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        if host.min() < low or host.max() > high:
+            raise ValueError(f"the data reaches from {host.min()} to {host.max()}, and {dtype} holds {low} to {high}")
+    # Not ascontiguousarray, which makes 0-d arrays 1-d.
+    return np.asarray(host, dtype=dtype, order="C")
+
+
+def infer_shape(old: Shape, size: int, shape: Sequence[Any], name: str = "reshape") -> Shape:
+    """`shape` with its one -1 filled in; ValueError when it does not hold exactly `size` elements."""
+    try:
+        new = [int(n.__index__()) for n in shape]
+    except AttributeError as error:
+        raise TypeError(f"{name}: shape is {tuple(shape)!r}; sizes are integers") from error
+    unknown = [i for i, n in enumerate(new) if n == -1]
+    known = math.prod(n for n in new if n != -1)
+    if len(unknown) > 1 or any(n < -1 for n in new):
+        raise ValueError(f"{name}: shape is {tuple(new)}; one size may be -1, the others are 0 or more")
+    if unknown:
+        if known == 0 or size % known:
+            raise ValueError(f"{name}: {old} has {size} elements, which {tuple(new)} cannot hold whatever -1 stands for")
+        new[unknown[0]] = size // known
+    elif known != size:
+        raise ValueError(f"{name}: {old} has {size} elements and {tuple(new)} has {known}; they must be equal")
+    return tuple(new)

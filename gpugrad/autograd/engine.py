@@ -1,0 +1,248 @@
+"""Backward: gradients from the end of a graph to its beginning.
+
+Every node is newer than the nodes it points to, so taking the newest node first is an order in which all of a
+node's gradients have arrived before it runs. A heap keeps that order without recursion.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import AutogradError
+from .function import Node, edge
+from .mode import set_grad_enabled
+from .tensor import Tensor
+
+
+def backward(
+    tensors: Sequence[Tensor],
+    gradients: Sequence[Tensor | None],
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+) -> None:
+    """Add the gradient of `tensors` to `.grad` of every leaf they depend on."""
+    roots = _roots(tensors, gradients, "backward")
+    run = _Run(roots, None, create_graph if retain_graph is None else retain_graph, create_graph)
+    run.go()
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    *,
+    allow_unused: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched.
+
+    `grad_outputs`: one tensor for each output (None for a scalar one). With `create_graph` the gradients can be
+    differentiated again. An input that outputs do not depend on is an error, or None with `allow_unused`.
+    """
+    outputs = _sequence(outputs, "outputs")
+    inputs = _sequence(inputs, "inputs")
+    given = [None] * len(outputs) if grad_outputs is None else _sequence(grad_outputs, "grad_outputs", optional=True)
+    if len(given) != len(outputs):
+        raise ValueError(f"grad: {len(given)} grad_outputs for {len(outputs)} outputs; give one for each")
+    for i, t in enumerate(inputs):
+        if not t.requires_grad:
+            raise AutogradError(f"grad: inputs[{i}] does not require a gradient; make it with requires_grad=True")
+    wanted = {_key(edge(t)): None for t in inputs}
+    roots = _roots(outputs, given, "grad")
+    run = _Run(roots, wanted, create_graph if retain_graph is None else retain_graph, create_graph)
+    run.go()
+    found = tuple([wanted[_key(edge(t))] for t in inputs])
+    for i, gradient in enumerate(found):
+        if gradient is None and not allow_unused:
+            raise AutogradError(
+                f"grad: outputs do not depend on inputs[{i}]; pass allow_unused=True to get None for it"
+            )
+    return found
+
+
+def _sequence(value: Any, name: str, optional: bool = False) -> list[Any]:
+    if isinstance(value, Tensor):
+        return [value]
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise TypeError(f"grad: {name} is {type(value).__name__}; give a tensor or a sequence of tensors")
+    for i, t in enumerate(value):
+        if not (isinstance(t, Tensor) or (optional and t is None)):
+            raise TypeError(f"grad: {name}[{i}] is {type(t).__name__}; it must be a tensor")
+    return list(value)
+
+
+def _roots(tensors: Sequence[Tensor], gradients: Sequence[Any], name: str) -> list[tuple[Any, Tensor]]:
+    from . import ops
+
+    roots = []
+    for t, g in zip(tensors, gradients, strict=True):
+        if not t.requires_grad:
+            raise AutogradError(
+                f"{name}: the tensor does not require a gradient: none of its inputs was made with "
+                "requires_grad=True, or it was computed under no_grad"
+            )
+        if g is None:
+            if t.array.size != 1:
+                raise AutogradError(
+                    f"{name}: the tensor has shape {t.shape}; only a scalar has a gradient of its own. Reduce it first "
+                    "(.sum() or .mean()), or pass gradient= of the same shape"
+                )
+            g = ops.full(t.shape, 1.0, dtype=t.dtype, device=t.device)
+        elif not isinstance(g, Tensor):
+            raise TypeError(f"{name}: the gradient is {type(g).__name__}; it must be a tensor")
+        elif g.shape != t.shape or g.dtype != t.dtype:
+            raise ValueError(
+                f"{name}: the gradient is {g.dtype}{g.shape}; it must be like the tensor, {t.dtype}{t.shape}"
+            )
+        roots.append((edge(t), g))
+    return roots
+
+
+def _key(target: Any) -> Any:
+    """What names a place that gradients go to: an output of a node, or a leaf."""
+    return (target[0], target[1]) if isinstance(target, tuple) else id(target)
+
+
+class _Run:
+    """One backward pass."""
+
+    def __init__(self, roots: list[tuple[Any, Tensor]], wanted: dict[Any, Any] | None, retain: bool, create: bool):
+        self.roots, self.wanted, self.retain, self.create = roots, wanted, retain, create
+        #: node -> output number -> (gradient, whether nothing else refers to its memory)
+        self.arrived: dict[Node, dict[int, tuple[Tensor, bool]]] = {}
+        self.heap: list[tuple[int, Node]] = []
+        self.leaves: dict[int, tuple[Tensor, Tensor, bool]] = {}
+        self.useful: set[Node] | None = None
+
+    def go(self) -> None:
+        if self.wanted is not None:
+            self.useful = _leading_to([t for t, _ in self.roots], self.wanted)
+        with set_grad_enabled(self.create):
+            for target, gradient in self.roots:
+                self.send(target, gradient, False)
+            while self.heap:
+                _, node = heapq.heappop(self.heap)
+                self.step(node, self.arrived.pop(node))
+            for leaf, gradient, own in self.leaves.values():
+                self.deliver(leaf, gradient, own)
+
+    def send(self, target: Any, gradient: Tensor, own: bool) -> None:
+        """Add `gradient` to what has arrived at `target`."""
+        if isinstance(target, Tensor):
+            if self.wanted is not None and id(target) not in self.wanted:
+                return
+            held = self.leaves.get(id(target))
+            if held is not None:
+                gradient, own = held[1] + gradient, True
+            self.leaves[id(target)] = (target, gradient, own)
+            return
+        node, output = target
+        if self.useful is not None and node not in self.useful and (node, output) not in (self.wanted or ()):
+            return
+        slots = self.arrived.get(node)
+        if slots is None:
+            slots = self.arrived[node] = {}
+            heapq.heappush(self.heap, (-node.number, node))
+        if output in slots:
+            gradient, own = slots[output][0] + gradient, True
+        slots[output] = (gradient, own)
+
+    def step(self, node: Node, slots: dict[int, tuple[Tensor, bool]]) -> None:
+        """Run one node's backward and send what it gives on."""
+        if self.wanted is not None:
+            for output, (gradient, _) in slots.items():
+                if (node, output) in self.wanted:
+                    self.wanted[(node, output)] = gradient
+            if self.useful is not None and node not in self.useful:
+                return
+        incoming = [self.incoming(node, i, slots) for i in range(len(node.outputs))]
+        wanted_inputs = node.needs_input_grad
+        if self.useful is not None:
+            node.needs_input_grad = tuple([e is not None and self.is_useful(e) for e in node.edges])
+        try:
+            results = node.function.backward(node, *incoming)
+        finally:
+            node.needs_input_grad, mask = wanted_inputs, node.needs_input_grad
+        if not isinstance(results, tuple):
+            results = (results,)
+        if len(results) != len(node.edges):
+            raise AutogradError(
+                f"{node.name}.backward returned {len(results)} gradients; forward took {len(node.edges)} arguments, so "
+                "it returns that many (None where there is none)"
+            )
+        # Memory that something else refers to as well must not become anybody's .grad without a copy.
+        taken = {g.array.block for g in incoming}
+        taken.update(s.array.block for s in node._saved or () if s is not None)
+        if not self.retain:
+            node.free()
+        for target, need, result in zip(node.edges, mask, results, strict=True):
+            if target is None or not need or result is None:
+                continue
+            _check(node, target, result)
+            block = result.array.block
+            self.send(target, result, block not in taken)
+            taken.add(block)
+
+    def is_useful(self, target: Any) -> bool:
+        wanted = self.wanted or {}
+        if isinstance(target, Tensor):
+            return id(target) in wanted
+        return target in wanted or (self.useful is not None and target[0] in self.useful)
+
+    @staticmethod
+    def incoming(node: Node, i: int, slots: dict[int, tuple[Tensor, bool]]) -> Tensor:
+        if i in slots:
+            return slots[i][0]
+        from . import ops
+
+        shape, dtype, device = node.outputs[i]
+        return ops.full(shape, 0.0 if dtype.kind == "f" else 0, dtype=dtype, device=device)
+
+    def deliver(self, leaf: Tensor, gradient: Tensor, own: bool) -> None:
+        if self.wanted is not None:
+            self.wanted[id(leaf)] = gradient
+        elif leaf.grad is None:
+            if self.create:
+                leaf.grad = gradient
+            else:
+                leaf.grad = (gradient if own else gradient.clone()).detach()
+        elif self.create or leaf.grad.requires_grad:
+            leaf.grad = leaf.grad + gradient
+        else:
+            leaf.grad.add_(gradient)
+
+
+def _check(node: Node, target: Any, result: Any) -> None:
+    if not isinstance(result, Tensor):
+        raise TypeError(f"{node.name}.backward returned {type(result).__name__}; a gradient is a tensor or None")
+    if isinstance(target, Tensor):
+        shape, dtype = target.shape, target.dtype
+    else:
+        shape, dtype, _ = target[0].outputs[target[1]]
+    if result.shape != shape:
+        raise AutogradError(
+            f"{node.name}.backward returned a gradient of shape {result.shape} for an input of shape {shape}"
+        )
+    if result.dtype != dtype:
+        raise AutogradError(f"{node.name}.backward returned a {result.dtype} gradient for a {dtype} input")
+
+
+def _leading_to(targets: list[Any], wanted: dict[Any, Any]) -> set[Node]:
+    """The nodes below `targets` from which a wanted place can be reached; the rest need not run."""
+    nodes: set[Node] = set()
+    stack = [t[0] for t in targets if isinstance(t, tuple)]
+    while stack:
+        node = stack.pop()
+        if node not in nodes:
+            nodes.add(node)
+            stack += [e[0] for e in node.edges if isinstance(e, tuple)]
+    useful: set[Node] = set()
+    for node in sorted(nodes, key=lambda n: n.number):  # inputs first
+        for e in node.edges:
+            if e is not None and (_key(e) in wanted or (isinstance(e, tuple) and e[0] in useful)):
+                useful.add(node)
+                break
+    return useful

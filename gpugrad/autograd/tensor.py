@@ -1,0 +1,160 @@
+"""Tensor: an Array and the history that made it. Its methods are PyTorch's, and each calls an op."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..array import Array, Shape
+from ..device import Device
+from ..dtypes import as_dtype, is_float
+from ..errors import AutogradError
+from .function import _tensor_classes
+
+
+class Tensor:
+    """An n-dimensional array on a device that remembers how it was computed.
+
+    Made by `gpugrad.tensor`, `zeros`, `randn` and the like. `array` is the Array with its numbers; `grad` the
+    gradient that `backward` left on a leaf; `grad_fn` the operation that made it (None for a leaf).
+    """
+
+    __slots__ = ("__weakref__", "_copied_by", "_output", "array", "grad", "grad_fn", "requires_grad")
+    __array_priority__ = 1000  # np_array * tensor is the tensor's business
+
+    array: Array
+    grad: Tensor | None
+    grad_fn: Any
+    requires_grad: bool
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _tensor_classes.add(cls)
+
+    @staticmethod
+    def _wrap(array: Array) -> Tensor:
+        """A tensor with no history on `array`."""
+        t = Tensor.__new__(Tensor)
+        t.array, t.requires_grad, t.grad, t.grad_fn, t._output = array, False, None, None, 0
+        t._copied_by = None
+        return t
+
+    # What it is
+
+    @property
+    def shape(self) -> Shape:
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.array.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.array.shape)
+
+    @property
+    def device(self) -> Device:
+        return self.array.device
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.grad_fn is None
+
+    def dim(self) -> int:
+        return self.ndim
+
+    def numel(self) -> int:
+        return self.array.size
+
+    def size(self, dim: int | None = None) -> Any:
+        return self.shape if dim is None else self.shape[dim]
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        with np.printoptions(precision=4, suppress=True, threshold=200):
+            body = np.array2string(self.array.numpy(), separator=", ", prefix="tensor(")
+        extra = "" if self.dtype in (np.float32, np.bool_, np.int32) else f", dtype={self.dtype}"
+        if self.grad_fn is not None:
+            extra += f", grad_fn={self.grad_fn!r}"
+        elif self.requires_grad:
+            extra += ", requires_grad=True"
+        return f"tensor({body}{extra})"
+
+    # To the host
+
+    def numpy(self) -> np.ndarray:
+        """A copy as a NumPy array; a tensor that needs a gradient is detached first, in so many words."""
+        if self.requires_grad:
+            raise AutogradError("numpy: this tensor requires a gradient, which NumPy cannot carry; call .detach().numpy()")
+        return self.array.numpy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("a tensor lives in device memory: NumPy can only have a copy")
+        host = self.numpy()
+        return host if dtype is None else host.astype(dtype)
+
+    def item(self) -> Any:
+        """The only element, as a Python number."""
+        if self.array.size != 1:
+            raise ValueError(f"item: the tensor has shape {self.shape}; only one with a single element is a number")
+        return self.array.numpy().item()
+
+    def tolist(self) -> Any:
+        return self.array.numpy().tolist()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __bool__(self) -> bool:
+        if self.array.size != 1:
+            raise ValueError(f"the truth of a tensor of shape {self.shape} is ambiguous; compare a single element")
+        return bool(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iub":
+            raise TypeError(f"a {self.dtype} tensor is not an index")
+        return int(self.item())
+
+    # History
+
+    def detach(self) -> Tensor:
+        """The same memory without a history."""
+        self.array.state.shared = True
+        return Tensor._wrap(self.array)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        if self.grad_fn is not None:
+            if not requires_grad:
+                raise AutogradError("requires_grad_: this tensor was computed; use .detach() to leave its history")
+            return self
+        if requires_grad and not is_float(self.dtype):
+            raise TypeError(f"requires_grad_: the tensor is {self.dtype}; only floating-point tensors have gradients")
+        self.requires_grad = requires_grad
+        return self
+
+    def backward(
+        self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False
+    ) -> None:
+        """Add this tensor's gradient to `.grad` of every leaf it depends on.
+
+        `gradient`: the gradient of some scalar with respect to this tensor; None for a scalar. The graph is freed
+        unless `retain_graph` (None means `create_graph`).
+        """
+        engine.backward([self], [gradient], retain_graph, create_graph)
+
+
+_tensor_classes.add(Tensor)
+
+# Ops are functions of tensors, and methods of Tensor call them: whichever comes first needs the other.
+from . import engine, ops  # noqa: E402

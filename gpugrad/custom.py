@@ -1,0 +1,145 @@
+"""`gpugrad.kernel`: OpenCL C text of your own as a Python callable."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from .array import Array
+from .device import Device, current_device
+from .errors import KernelArgumentError
+from .program import Argument, Compiled, Local, Parameter, Size
+
+_C_OF = {"f2": "half", "f4": "float", "f8": "double", "i4": "int", "u1": "uchar", "b1": "uchar"}
+
+
+class CustomKernel:
+    """A kernel from text; call it as `k(*args, global_size=..., local_size=None)`.
+
+    Buffers take tensors or Arrays, scalars Python numbers, `__local` pointers a `gpugrad.Local`. Number, order and
+    types are checked against the compiled kernel before anything runs.
+    """
+
+    def __init__(self, source: str, name: str | None = None, arguments: dict[str, str] | None = None):
+        if not isinstance(source, str):
+            raise TypeError(f"kernel: source is {type(source).__name__}; it is the text of an OpenCL C kernel")
+        names = re.findall(r"\b__?kernel\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?void\s+(\w+)|\bkernel\s+void\s+(\w+)", source)
+        found = [a or b for a, b in names]
+        if name is None:
+            if len(found) != 1:
+                raise ValueError(
+                    f"kernel: the source holds {len(found)} kernels ({', '.join(found) or 'none'}); it needs one "
+                    "'__kernel void NAME(...)', or name= to say which"
+                )
+            name = found[0]
+        self.source, self.name = source, name
+        self.arguments = {n: Argument.parse(n, text) for n, text in (arguments or {}).items()}
+        self.on(current_device())  # a mistake in the text is told now, not at the first launch
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}>"
+
+    def on(self, device: Device) -> Compiled:
+        """The kernel compiled for a device."""
+        found = device.kernels.get(self)
+        if found is None:
+            found = device.kernels[self] = Compiled(device, self.source, self.name, self.arguments)
+        return found
+
+    def __call__(
+        self,
+        *args: Any,
+        global_size: int | Size,
+        local_size: int | Size | None = None,
+        checked: bool | None = None,
+    ) -> None:
+        if checked is not None:
+            raise ValueError("kernel: checked is not available yet; leave it out")
+        args = tuple(getattr(a, "array", a) if not isinstance(a, np.ndarray) else a for a in args)
+        device = next((a.device for a in args if isinstance(a, Array)), None) or current_device()
+        compiled = self.on(device)
+        checked_args = self._check(compiled, device, args)
+        size = _size(global_size, "global_size")
+        local = _local_size(size, local_size, device)
+        compiled(size, local, *checked_args)
+
+    def _check(self, compiled: Compiled, device: Device, args: tuple[Any, ...]) -> list[Any]:
+        parameters = compiled.parameters
+        if len(args) != len(parameters):
+            wanted = ", ".join(f"{p.type} {p.name}" for p in parameters)
+            raise KernelArgumentError(f"{self.name} takes {len(parameters)} arguments ({wanted}), got {len(args)}")
+        return [self._check_one(i, p, a, device) for i, (p, a) in enumerate(zip(parameters, args, strict=True), 1)]
+
+    def _check_one(self, i: int, p: Parameter, a: Any, device: Device) -> Any:
+        where = f"{self.name}: argument {i}, {p.type} {p.name},"
+        if p.space in ("global", "constant"):
+            if not isinstance(a, Array):
+                raise KernelArgumentError(f"{where} is a buffer; got {type(a).__name__}, it needs a tensor or an Array")
+            if a.device is not device:
+                raise ValueError(f"{where} is on {a.device}, other arguments are on {device}; move them to one device")
+            scalar = _C_OF.get(a.dtype.str[1:], "?")
+            pointed = re.sub(r"\b(unsigned char|bool|unsigned __int8)\b", "uchar", p.type.rstrip("*").strip())
+            pointed = re.sub(r"\d+$", "", pointed)  # float4* over floats is the author's affair
+            if pointed in _C_OF.values() and pointed != scalar:
+                raise KernelArgumentError(f"{where} points to {pointed}; got an array of {a.dtype} ({scalar})")
+            return a
+        if p.space == "local":
+            if not isinstance(a, Local):
+                raise KernelArgumentError(f"{where} is local memory; got {a!r}, it needs gpugrad.Local(n, dtype)")
+            return a
+        if p.scalar is None:
+            return a
+        if isinstance(a, (Array, Local)) or not isinstance(a, (int, float, np.number, np.bool_)):
+            raise KernelArgumentError(f"{where} is a number; got {type(a).__name__}")
+        if p.scalar.kind in "iu":
+            if int(a) != a:
+                raise KernelArgumentError(f"{where} is an integer; got {a!r}")
+            low, high = np.iinfo(p.scalar).min, np.iinfo(p.scalar).max
+            if not low <= a <= high:
+                raise ValueError(f"{where} holds {low} to {high}; got {a!r}")
+            return int(a)
+        return float(a)
+
+
+def kernel(source: str, name: str | None = None, **arguments: str) -> CustomKernel:
+    """Turn OpenCL C text into a callable: `k(*args, global_size, local_size=None)`.
+
+    `name`: which kernel, where the text holds several. Further keywords declare buffers as "role axes", such as
+    `x="in N C"`, for figures and checks. Raises KernelBuildError with the faulty line when it does not compile.
+    """
+    return CustomKernel(source, name, arguments)
+
+
+def _size(size: Any, name: str) -> Size:
+    sizes = (size,) if isinstance(size, (int, np.integer)) else size
+    try:
+        found = tuple(int(n.__index__()) for n in sizes)
+    except (TypeError, AttributeError):
+        raise TypeError(f"{name} is {size!r}; give an integer or a tuple of one to three") from None
+    if not 1 <= len(found) <= 3 or any(n < 0 for n in found) or (name == "local_size" and 0 in found):
+        raise ValueError(f"{name} is {size!r}; it has one to three sizes, none of them negative")
+    return found
+
+
+def _local_size(global_size: Size, local_size: Any, device: Device) -> Size:
+    if local_size is None:
+        # With no local size drivers compile for each global size again; a divisor of it does not.
+        first = max(n for n in range(1, 65) if global_size[0] % n == 0)
+        return (first,) + (1,) * (len(global_size) - 1)
+    local = _size(local_size, "local_size")
+    if len(local) != len(global_size):
+        raise ValueError(f"local_size {local} and global_size {global_size} differ in their number of dimensions")
+    for g, n in zip(global_size, local, strict=True):
+        if g % n:
+            raise ValueError(
+                f"global_size {global_size} is not a multiple of local_size {local}; round it up, and guard the kernel "
+                "with 'if (i < n)'"
+            )
+    if math.prod(local) > device.max_group:
+        raise ValueError(
+            f"local_size {local} has {math.prod(local)} work-items; {device.name} runs at most {device.max_group} in a group"
+        )
+    return local

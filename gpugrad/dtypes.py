@@ -1,0 +1,48 @@
+"""The element types of tensors: NumPy's own dtype objects, under PyTorch's names."""
+
+from __future__ import annotations
+
+import numpy as np
+
+float16 = np.dtype(np.float16)
+float32 = np.dtype(np.float32)
+float64 = np.dtype(np.float64)
+int32 = np.dtype(np.int32)
+uint8 = np.dtype(np.uint8)
+bool_ = np.dtype(np.bool_)
+
+FLOATS = (float16, float32, float64)
+
+#: What global memory holds, in OpenCL C.
+C_NAME = {float16: "half", float32: "float", float64: "double", int32: "int", uint8: "uchar", bool_: "uchar"}
+
+#: What is computed and accumulated in for each of them.
+C_COMPUTE = {float16: "float", float32: "float", float64: "double", int32: "int", uint8: "int", bool_: "int"}
+
+# Later entries absorb earlier ones; PyTorch's rules, with the types there are.
+_RANK = {bool_: 0, uint8: 1, int32: 2, float16: 3, float32: 4, float64: 5}
+
+
+def as_dtype(dtype: object, argument: str = "dtype") -> np.dtype:
+    """`dtype` as one of the six element types; TypeError names the ones there are."""
+    try:
+        found = np.dtype(dtype)  # type: ignore[call-overload]
+    except TypeError:
+        found = None
+    # np.dtype(None) means float64 to NumPy, and a forgotten argument to everybody else.
+    if dtype is None or found not in C_NAME:
+        raise TypeError(
+            f"{argument} is {dtype!r}; gpugrad has float16, float32, float64, int32, uint8 and bool"
+        )
+    return found
+
+
+def is_float(dtype: np.dtype) -> bool:
+    return dtype in FLOATS
+
+
+def promote(a: np.dtype, b: np.dtype) -> np.dtype:
+    """The type of `a op b` for two tensors, as in PyTorch: the wider kind wins, then the wider type."""
+    if a == b:
+        return a
+    return a if _RANK[a] > _RANK[b] else b

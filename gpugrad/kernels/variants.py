@@ -1,0 +1,79 @@
+"""The ladder of each kernel family: its variants, simplest first, and which one runs.
+
+A variant is a function that takes a family's checked arguments and launches. `gpugrad.use_kernels` swaps another
+variant, or a kernel of your own, in for a block.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+_ladders: dict[str, dict[str, Callable[..., Any]]] = {}
+_swapped: ContextVar[dict[str, Any]] = ContextVar("gpugrad_swapped_kernels", default={})  # noqa: B039
+
+
+def variant(family: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register the decorated function as the next rung of a family's ladder."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        _ladders.setdefault(family, {})[name] = function
+        return function
+
+    return register
+
+
+def variants(family: str) -> list[str]:
+    """The names of a family's variants, simplest first: the first is for reading, a later one is what training uses."""
+    return list(_ladder(family))
+
+
+def families() -> list[str]:
+    """The kernel families that have a ladder."""
+    return list(_ladders)
+
+
+def resolve(family: str, name: str | None, default: str) -> tuple[Callable[..., Any], Any]:
+    """The variant to run, and the kernel swapped in for the first rung's own (None: its own).
+
+    `name` is what the caller asked for; else what `use_kernels` says; else `default`.
+    """
+    ladder = _ladder(family)
+    chosen = name if name is not None else _swapped.get().get(family, default)
+    if isinstance(chosen, str):
+        if chosen not in ladder:
+            raise ValueError(f"{family}: variant is {chosen!r}; there is {', '.join(ladder)}")
+        return ladder[chosen], None
+    return next(iter(ladder.values())), chosen
+
+
+@contextlib.contextmanager
+def use_kernels(**choices: Any) -> Iterator[None]:
+    """For the block, families run a variant of your choice: `use_kernels(im2col="naive", gemm=my_kernel)`.
+
+    A choice is a variant's name, or a kernel (from `gpugrad.kernel`) with the first rung's signature and geometry.
+    It holds for this thread.
+    """
+    for family, choice in choices.items():
+        ladder = _ladder(family)
+        if isinstance(choice, str):
+            if choice not in ladder:
+                raise ValueError(f"use_kernels: {family} is {choice!r}; there is {', '.join(ladder)}")
+        elif not callable(choice):
+            raise TypeError(
+                f"use_kernels: {family} is {choice!r}; give a variant's name ({', '.join(ladder)}) or a kernel made "
+                "by gpugrad.kernel"
+            )
+    token = _swapped.set({**_swapped.get(), **choices})
+    try:
+        yield
+    finally:
+        _swapped.reset(token)
+
+
+def _ladder(family: str) -> dict[str, Callable[..., Any]]:
+    if family not in _ladders:
+        raise ValueError(f"there is no kernel family {family!r}; there is {', '.join(_ladders)}")
+    return _ladders[family]

@@ -1,0 +1,375 @@
+"""From OpenCL C text to kernels that run: declarations, builds, and the one place where launches happen.
+
+A family declares each kernel of its `.cl` file once, with what every buffer argument is:
+
+    IM2COL = Kernel("im2col.cl", "im2col", x="in N C H W", col="out N (C KH KW) (OH OW)")
+
+and launches it with
+
+    IM2COL.launch(x.dtype, (L, C * KH * KW, N), (64, 1, 1), x, col, C, H, W, ...)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.resources
+import itertools
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .array import Array
+from .build_errors import explain
+from .device import Device
+from .dtypes import C_COMPUTE, C_NAME, as_dtype, float16
+from .errors import GpugradError, KernelBuildError, OutOfDeviceMemory
+from .memory import is_out_of_memory, pool
+
+ROLES = ("in", "out", "inout", "partial", "scratch")
+# -cl-mad-enable lets a*b+c become one instruction; never fast-relaxed-math, which loses NaN.
+OPTIONS = ("-cl-std=CL1.2", "-cl-mad-enable", "-cl-kernel-arg-info")
+
+Size = tuple[int, ...]
+Define = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What a kernel does with one buffer: `role` and the meaning of its axes ("N", "C", "(C KH KW)" ...).
+
+    Roles: in; out (every element is written); inout; partial (some elements are written); scratch.
+    """
+
+    name: str
+    role: str
+    axes: tuple[str, ...] = ()
+
+    @property
+    def written(self) -> bool:
+        return self.role != "in"
+
+    @staticmethod
+    def parse(name: str, text: str) -> Argument:
+        role, *rest = text.split(maxsplit=1)
+        if role not in ROLES:
+            raise ValueError(f"argument {name}: {text!r} starts with {role!r}; a role is one of {', '.join(ROLES)}")
+        axes, depth = [""], 0
+        for letter in rest[0] if rest else "":
+            depth += (letter == "(") - (letter == ")")
+            if letter == " " and depth == 0:
+                axes.append("")
+            else:
+                axes[-1] += letter
+        return Argument(name, role, tuple(a for a in axes if a))
+
+
+class Local:
+    """A `__local` kernel argument: room for `n` elements of `dtype` in each work-group's local memory."""
+
+    def __init__(self, n: int, dtype: Any = np.float32):
+        self.n, self.dtype = int(n), as_dtype(dtype)
+        if self.n < 1:
+            raise ValueError(f"Local: n is {n}; a local array has at least one element")
+
+    @property
+    def nbytes(self) -> int:
+        return self.n * self.dtype.itemsize
+
+    def __repr__(self) -> str:
+        return f"Local({self.n}, {self.dtype})"
+
+
+@cache
+def source_text(file: str) -> str:
+    """The text of a `.cl` file of `gpugrad.kernels`."""
+    return importlib.resources.files("gpugrad.kernels").joinpath(file).read_text(encoding="utf-8")
+
+
+class Kernel:
+    """A kernel in a `.cl` file of the package: plain text, and what its buffer arguments are.
+
+    Every keyword declares one buffer argument as "role axes". Scalars need no declaration.
+    """
+
+    def __init__(self, file: str, name: str, /, **arguments: str):
+        self.file, self.name = file, name
+        self.arguments = {n: Argument.parse(n, text) for n, text in arguments.items()}
+        declared.append(self)
+
+    @property
+    def source(self) -> str:
+        return source_text(self.file)
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name} of {self.file}>"
+
+    def compiled(self, device: Device, dtype: np.dtype, defines: tuple[Define, ...] = ()) -> Compiled:
+        """This kernel built for a device, with T holding `dtype`; `defines` are (macro, text) pairs."""
+        key = (self, dtype, defines)
+        found = device.kernels.get(key)
+        if found is None:
+            if dtype == float16:
+                raise TypeError(
+                    f"{self.name}: float16 is not supported by this kernel yet; convert with .to(gpugrad.float32)"
+                )
+            if dtype.itemsize == 8 and not device.has_float64:
+                raise TypeError(f"{self.name}: {device} has no float64; convert with .to(gpugrad.float32)")
+            types = (("T", C_NAME[dtype]), ("A", C_COMPUTE[dtype]))
+            found = device.kernels[key] = Compiled(
+                device, self.source, self.name, self.arguments, types, defines, file=self.file
+            )
+        return found
+
+    def launch(
+        self, dtype: np.dtype, global_size: Size, local_size: Size, *args: Any, defines: tuple[Define, ...] = ()
+    ) -> None:
+        """Enqueue the kernel. `global_size` is padded to a multiple of `local_size`: guard accesses in the kernel.
+
+        `dtype` is what T holds. Buffers are Arrays (the first one says which device), scalars Python numbers.
+        """
+        for a in args:
+            if a.__class__ is Array:
+                self.compiled(a.device, dtype, defines)(global_size, local_size, *args)
+                return
+        raise TypeError(f"{self.name}: no argument is an Array, so no device to run on")
+
+
+declared: list[Kernel] = []
+"""Every kernel of the package that has been imported, for tests and tools that go through all of them."""
+
+
+class Compiled:
+    """A kernel built for one device. Calling it is the one way anything is launched in gpugrad.
+
+    Attributes: `name`, `source` (the text as its author wrote it), `file`, `types` and `defines` ((macro, text)
+    pairs given to the compiler), `parameters` (name, type, address space of each argument), `arguments`
+    (declarations by name).
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        source: str,
+        name: str,
+        arguments: dict[str, Argument],
+        types: tuple[Define, ...] = (),
+        defines: tuple[Define, ...] = (),
+        file: str = "<your kernel>",
+    ):
+        self.device, self.source, self.name, self.file = device, source, name, file
+        self.types, self.defines = types, defines
+        self.prelude = "".join(f"#define {macro} {text}\n" for macro, text in defines)
+        self.options = (*OPTIONS, *(f"-D{macro}={text}" for macro, text in types))
+        self.cl_kernel = _kernel(device, self.prelude + source, self.options, name, source, len(defines), file)
+        self.parameters = _parameters(self.cl_kernel)
+        self.arguments = arguments
+        names = [p.name for p in self.parameters]
+        unknown = set(arguments) - set(names)
+        if unknown:
+            raise ValueError(f"{name}: {', '.join(sorted(unknown))} declared, but its arguments are {', '.join(names)}")
+        self.cl_kernel.set_scalar_arg_dtypes([p.scalar for p in self.parameters])
+        # A buffer that is not declared (a student's kernel) may be written, unless it is const.
+        self._written = tuple(
+            i
+            for i, p in enumerate(self.parameters)
+            if p.space == "global" and (arguments[p.name].written if p.name in arguments else not p.const)
+        )
+
+    def __repr__(self) -> str:
+        return f"<Compiled {self.name} for {self.device.name}>"
+
+    def __call__(self, global_size: Size, local_size: Size, *args: Any) -> None:
+        if len(args) != len(self.parameters):
+            wanted = ", ".join(f"{p.type} {p.name}" for p in self.parameters)
+            raise TypeError(f"{self.name} takes {len(self.parameters)} arguments ({wanted}), got {len(args)}")
+        padded = tuple([-(-g // n) * n for g, n in zip(global_size, local_size, strict=True)])
+        if 0 in padded:
+            return
+        interceptors = _interceptors.get()
+        if interceptors or _observers:
+            launch = Launch(next(_numbers), self, args, padded, local_size)
+            run: Callable[[], None] = launch.run
+            for intercept in interceptors:
+                run = _wrap(intercept, launch, run)
+            run()
+            for observe in tuple(_observers.values()):
+                observe(launch)
+        else:
+            self.enqueue(padded, local_size, args, next(_numbers))
+
+    def enqueue(self, global_size: Size, local_size: Size, args: tuple[Any, ...], number: int) -> Any:
+        """Set the arguments and enqueue; gives the pyopencl event. Only `Launch.run` and `__call__` come here."""
+        import pyopencl as cl
+
+        device = self.device
+        if device.lost:
+            device.check_alive()
+        values = [
+            a.buffer if a.__class__ is Array else cl.LocalMemory(a.nbytes) if a.__class__ is Local else a for a in args
+        ]
+        try:
+            # One lock: another thread must not change the arguments between setting them and enqueuing.
+            with device.lock:
+                self.cl_kernel.set_args(*values)
+                event = cl.enqueue_nd_range_kernel(device.queue, self.cl_kernel, global_size, local_size)
+        except cl.Error as error:
+            event = self._retry(error, values, global_size, local_size)
+        for i in self._written:
+            state = args[i].state
+            state.version += 1
+            state.writer = number
+        if _sync:
+            device.guarded(f"the launch of {self.name}", event.wait)
+        return event
+
+    def _retry(self, error: Exception, values: list[Any], global_size: Size, local_size: Size) -> Any:
+        import pyopencl as cl
+
+        device = self.device
+        if is_out_of_memory(error):
+            pool(device).release_cached()
+            try:
+                with device.lock:
+                    self.cl_kernel.set_args(*values)
+                    return cl.enqueue_nd_range_kernel(device.queue, self.cl_kernel, global_size, local_size)
+            except cl.Error as again:
+                if is_out_of_memory(again):
+                    raise OutOfDeviceMemory(
+                        f"{self.name}: {device.name} has not enough memory or registers to launch {global_size} "
+                        f"work-items in groups of {local_size} ({again})"
+                    ) from again
+                error = again
+        device.guarded(f"the launch of {self.name}", _raise, error)
+        raise AssertionError("unreachable")
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument of a compiled kernel, as the compiler sees it."""
+
+    name: str
+    type: str  # "float*", "int"
+    space: str  # "global", "constant", "local", "private"
+    const: bool
+    scalar: np.dtype | None  # of a scalar that a Python number fits
+
+
+_SCALARS = {
+    "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "long": "i8",
+    "ulong": "u8", "size_t": "u8", "float": "f4", "double": "f8", "half": "f2",
+    "unsigned char": "u1", "unsigned short": "u2", "unsigned int": "u4", "unsigned long": "u8",
+}  # fmt: skip
+
+
+def _parameters(kernel: Any) -> tuple[Parameter, ...]:
+    import pyopencl as cl
+
+    space = cl.kernel_arg_address_qualifier
+    spaces = {space.GLOBAL: "global", space.CONSTANT: "constant", space.LOCAL: "local", space.PRIVATE: "private"}
+    info = cl.kernel_arg_info
+    found = []
+    for i in range(kernel.num_args):
+        ctype = kernel.get_arg_info(i, info.TYPE_NAME)
+        qualifier = kernel.get_arg_info(i, info.TYPE_QUALIFIER)
+        where = spaces[kernel.get_arg_info(i, info.ADDRESS_QUALIFIER)]
+        scalar = np.dtype(_SCALARS[ctype]) if where == "private" and ctype in _SCALARS else None
+        const = where == "constant" or bool(qualifier & cl.kernel_arg_type_qualifier.CONST)
+        found.append(Parameter(kernel.get_arg_info(i, info.NAME), ctype, where, const, scalar))
+    return tuple(found)
+
+
+_build_lock = threading.RLock()
+
+
+def _kernel(
+    device: Device, text: str, options: tuple[str, ...], name: str, source: str, skip: int, file: str
+) -> Any:
+    """A pyopencl Kernel; the program it comes from is built once for a text and its options."""
+    import pyopencl as cl
+
+    with _build_lock:
+        program = device.programs.get((text, options))
+        if program is None:
+            device.check_alive()
+            try:
+                # The drivers cache what they compile; pyopencl's cache on top of theirs only adds lock files.
+                program = cl.Program(device.context, text).build(list(options), cache_dir=False)
+            except cl.Error as error:
+                raise KernelBuildError(explain(str(error), source, skip, file)) from None
+            device.programs[(text, options)] = program
+        try:
+            return cl.Kernel(program, name)
+        except cl.Error as error:
+            names = program.kernel_names.replace(";", ", ") or "none"
+            raise GpugradError(f"there is no kernel {name!r} in {file}; its kernels are: {names}") from error
+
+
+@dataclass
+class Launch:
+    """One launch, as observers and interceptors see it."""
+
+    number: int
+    kernel: Compiled
+    args: tuple[Any, ...]
+    global_size: Size
+    local_size: Size
+    event: Any = None
+
+    def run(self) -> None:
+        """Enqueue it, as it is."""
+        self.event = self.kernel.enqueue(self.global_size, self.local_size, self.args, self.number)
+
+    def named_args(self) -> dict[str, Any]:
+        return {p.name: a for p, a in zip(self.kernel.parameters, self.args, strict=True)}
+
+
+Interceptor = Callable[[Launch, Callable[[], None]], None]
+
+_numbers = itertools.count(1)
+_sync = os.environ.get("GPUGRAD_SYNC", "") not in ("", "0")
+_interceptors: ContextVar[tuple[Interceptor, ...]] = ContextVar("gpugrad_interceptors", default=())
+_observers: dict[int, Callable[[Launch], None]] = {}
+_observer_ids = itertools.count()
+
+
+def _wrap(intercept: Interceptor, launch: Launch, run: Callable[[], None]) -> Callable[[], None]:
+    return lambda: intercept(launch, run)
+
+
+@contextlib.contextmanager
+def intercepting(interceptor: Interceptor) -> Iterator[None]:
+    """For the block, in this thread, each launch goes through `interceptor(launch, run)`, which calls `run()`."""
+    token = _interceptors.set((*_interceptors.get(), interceptor))
+    try:
+        yield
+    finally:
+        _interceptors.reset(token)
+
+
+class Handle:
+    """What `on_launch` returns; `.remove()` stops the callback."""
+
+    def __init__(self, number: int):
+        self._number = number
+
+    def remove(self) -> None:
+        _observers.pop(self._number, None)
+
+
+def on_launch(callback: Callable[[Launch], None]) -> Handle:
+    """Call `callback(launch)` after each launch, in every thread, until the returned handle's `.remove()`."""
+    if not callable(callback):
+        raise TypeError(f"on_launch: callback is {callback!r}; it must be callable with one Launch")
+    number = next(_observer_ids)
+    _observers[number] = callback
+    return Handle(number)
