@@ -1,0 +1,109 @@
+"""Checks that every kernel family makes on its arguments, and the sentences they raise."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..array import Array
+from ..device import Device
+from ..dtypes import FLOATS
+
+
+def check_array(function: str, name: str, a: Any, ndim: int | None = None) -> Array:
+    """`a` is an Array (with `ndim` dimensions); TypeError or ValueError otherwise."""
+    if not isinstance(a, Array):
+        hint = " (use its .array)" if hasattr(a, "array") else "; make one with gpugrad.Array.from_numpy(...)"
+        raise TypeError(f"{function}: {name} is {_kind(a)}; it must be an Array{hint}")
+    if ndim is not None and a.ndim != ndim:
+        raise ValueError(f"{function}: {name} has shape {a.shape}; it must have {ndim} dimensions")
+    return a
+
+
+def check_float(function: str, name: str, a: Any) -> None:
+    """`a` (an Array or a Tensor) holds floating-point numbers."""
+    if a.dtype not in FLOATS:
+        raise TypeError(
+            f"{function}: {name} is {a.dtype}; it must be floating point, convert it with .to(gpugrad.float32)"
+        )
+
+
+def check_same(function: str, **arrays: Any) -> None:
+    """All arrays (those that are not None) share a device (ValueError) and a dtype (TypeError)."""
+    given = [(name, a) for name, a in arrays.items() if a is not None]
+    first_name, first = given[0]
+    for name, a in given[1:]:
+        if a.device is not first.device:
+            raise ValueError(
+                f"{function}: {name} is on {a.device}, {first_name} is on {first.device}; both must be on one device"
+            )
+        if a.dtype != first.dtype:
+            raise TypeError(
+                f"{function}: {name} is {a.dtype}, {first_name} is {first.dtype}; convert one of them with .to(...)"
+            )
+
+
+def check_out(function: str, out: Array | None, shape: Sequence[int], dtype: np.dtype, device: Device) -> Array:
+    """`out` as given, when it fits the result; a new Array when it is None."""
+    shape = tuple(shape)
+    if out is None:
+        return Array.empty(shape, dtype, device)
+    check_array(function, "out", out)
+    if out.shape != shape or out.dtype != dtype:
+        raise ValueError(f"{function}: out is {out.dtype}{out.shape}; the result is {dtype}{shape}")
+    if out.device is not device:
+        raise ValueError(f"{function}: out is on {out.device}, the input is on {device}; both must be on one device")
+    return out
+
+
+def integer(function: str, name: str, value: Any, minimum: int | None = None) -> int:
+    """`value` as an int (True and 2.0 are none); at least `minimum`."""
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        n = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{function}: {name} is {value!r}; it must be an integer") from None
+    if minimum is not None and n < minimum:
+        raise ValueError(f"{function}: {name} is {n}; it must be {minimum} or more")
+    return n
+
+
+def pair(function: str, name: str, value: Any, minimum: int) -> tuple[int, int]:
+    """An int, or a pair of them (height, width), as a pair; each at least `minimum`."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        if len(value) != 2:
+            raise ValueError(f"{function}: {name} is {tuple(value)!r}; give one integer or a pair (height, width)")
+        height, width = value
+    else:
+        height = width = value
+    return integer(function, name, height, minimum), integer(function, name, width, minimum)
+
+
+def axis(function: str, dim: Any, ndim: int) -> int:
+    """`dim` as an index from the front. A negative one counts from the end; a 0-d array has the axes 0 and -1."""
+    d = integer(function, "dim", dim)
+    n = max(ndim, 1)
+    if not -n <= d < n:
+        raise IndexError(f"{function}: dim is {d}; an input of {ndim} dimensions has dim {-n} to {n - 1}")
+    return d % n
+
+
+def axes(function: str, dim: Any, ndim: int) -> tuple[int, ...]:
+    """`dim` (an int, several, or None for all) as sorted indices from the front."""
+    if dim is None:
+        return tuple(range(ndim))
+    if not isinstance(dim, Sequence) or isinstance(dim, str):
+        found = [axis(function, dim, ndim)]
+    else:
+        found = [axis(function, d, ndim) for d in dim]
+    if len(set(found)) != len(found):
+        raise ValueError(f"{function}: dim is {tuple(dim)!r}; it names an axis twice")
+    return tuple(sorted(found)) if ndim else ()
+
+
+def _kind(a: Any) -> str:
+    return "a " + type(a).__name__ if a is not None else "None"
