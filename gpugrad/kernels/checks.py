@@ -27,7 +27,7 @@ def check_float(function: str, name: str, a: Any) -> None:
     """`a` (an Array or a Tensor) holds floating-point numbers."""
     if a.dtype not in FLOATS:
         raise TypeError(
-            f"{function}: {name} is {a.dtype}; it must be floating point, convert it with .to(gpugrad.float32)"
+            f"{function}: {name} is {a.dtype}; it must be floating point: convert it with .to(gpugrad.float32)"
         )
 
 
@@ -38,15 +38,17 @@ def check_same(function: str, **arrays: Any) -> None:
     for name, a in given[1:]:
         if a.device is not first.device:
             raise ValueError(
-                f"{function}: {name} is on {a.device}, {first_name} is on {first.device}; both must be on one device"
+                f"{function}: {name} is on {a.device}, {first_name} on {first.device}; they must be on one device"
             )
         if a.dtype != first.dtype:
             raise TypeError(
-                f"{function}: {name} is {a.dtype}, {first_name} is {first.dtype}; convert one of them with .to(...)"
+                f"{function}: {name} is {a.dtype}, {first_name} is {first.dtype}; convert one with .to(...)"
             )
 
 
-def check_out(function: str, out: Array | None, shape: Sequence[int], dtype: np.dtype, device: Device) -> Array:
+def check_out(
+    function: str, out: Array | None, shape: Sequence[int], dtype: np.dtype, device: Device
+) -> Array:
     """`out` as given, when it fits the result; a new Array when it is None."""
     shape = tuple(shape)
     if out is None:
@@ -55,7 +57,7 @@ def check_out(function: str, out: Array | None, shape: Sequence[int], dtype: np.
     if out.shape != shape or out.dtype != dtype:
         raise ValueError(f"{function}: out is {out.dtype}{out.shape}; the result is {dtype}{shape}")
     if out.device is not device:
-        raise ValueError(f"{function}: out is on {out.device}, the input is on {device}; both must be on one device")
+        raise ValueError(f"{function}: out is on {out.device}, the input on {device}; they must be on one device")
     return out
 
 
@@ -76,7 +78,7 @@ def pair(function: str, name: str, value: Any, minimum: int) -> tuple[int, int]:
     """An int, or a pair of them (height, width), as a pair; each at least `minimum`."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         if len(value) != 2:
-            raise ValueError(f"{function}: {name} is {tuple(value)!r}; give one integer or a pair (height, width)")
+            raise ValueError(f"{function}: {name} is {value!r}; give one integer or a pair (height, width)")
         height, width = value
     else:
         height = width = value
@@ -84,7 +86,7 @@ def pair(function: str, name: str, value: Any, minimum: int) -> tuple[int, int]:
 
 
 def axis(function: str, dim: Any, ndim: int) -> int:
-    """`dim` as an index from the front. A negative one counts from the end; a 0-d array has the axes 0 and -1."""
+    """`dim` as an index from the front; a negative one counts from the end, and a 0-d array has 0 and -1."""
     d = integer(function, "dim", dim)
     n = max(ndim, 1)
     if not -n <= d < n:
@@ -93,8 +95,8 @@ def axis(function: str, dim: Any, ndim: int) -> int:
 
 
 def axes(function: str, dim: Any, ndim: int) -> tuple[int, ...]:
-    """`dim` (an int, several, or None for all) as sorted indices from the front."""
-    if dim is None:
+    """`dim` (an int, several, or None or () for all) as sorted indices from the front."""
+    if dim is None or (isinstance(dim, Sequence) and len(dim) == 0):
         return tuple(range(ndim))
     if not isinstance(dim, Sequence) or isinstance(dim, str):
         found = [axis(function, dim, ndim)]
