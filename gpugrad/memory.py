@@ -130,6 +130,7 @@ class Pool:
                 return None
             raise
 
+
 def _round_up(nbytes: int) -> int:
     """A size class: multiples of 512 bytes, then eighths of a power of two, so that blocks are found again."""
     step = 512 if nbytes <= 4096 else max(512, 1 << (nbytes.bit_length() - 4))

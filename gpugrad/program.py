@@ -210,9 +210,7 @@ class Compiled:
         device = self.device
         if device.lost:
             device.check_alive()
-        values = [
-            a.buffer if a.__class__ is Array else cl.LocalMemory(a.nbytes) if a.__class__ is Local else a for a in args
-        ]
+        values = [_value(a, device, self.name) for a in args]
         try:
             # One lock: another thread must not change the arguments between setting them and enqueuing.
             with device.lock:
@@ -247,6 +245,20 @@ class Compiled:
                 error = again
         device.guarded(f"the launch of {self.name}", _raise, error)
         raise AssertionError("unreachable")
+
+
+def _value(a: Any, device: Device, name: str) -> Any:
+    """An argument as pyopencl takes it."""
+    if a.__class__ is Array:
+        if a.device is not device:
+            a.device.check_alive()
+            raise ValueError(f"{name}: arrays on {a.device} and on {device} do not mix; move them to one device")
+        return a.buffer
+    if a.__class__ is Local:
+        import pyopencl as cl
+
+        return cl.LocalMemory(a.nbytes)
+    return a
 
 
 def _raise(error: Exception) -> None:

@@ -1,5 +1,5 @@
 """Kernel families: each a `.cl` file and the functions that check arguments and launch it, on Arrays."""
 
-from .variants import families, use_kernels, variant, variants
+from .ladder import families, use_kernels, variant, variants
 
 __all__ = ["families", "use_kernels", "variant", "variants"]

@@ -1,0 +1,139 @@
+"""Array: numbers there and back, shapes, and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from gpugrad.array import Array, infer_shape
+from gpugrad.guards import check_guards, guard
+
+DTYPES = [np.float16, np.float32, np.float64, np.int32, np.uint8, np.bool_]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (1,), (0,), (3, 0, 2), (2, 3, 5)])
+def test_numbers_come_back_as_they_went(device, dtype, shape):
+    host = np.random.default_rng(0).integers(0, 2, shape).astype(dtype)
+    array = Array.from_numpy(host)
+    assert (array.shape, array.dtype, array.size, array.nbytes) == (shape, dtype, host.size, host.nbytes)
+    back = array.numpy()
+    assert back.dtype == dtype
+    np.testing.assert_array_equal(back, host)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@given(host=hnp.arrays(np.float32, hnp.array_shapes(min_dims=0, max_dims=6, max_side=4)))
+def test_any_float_survives_bit_for_bit(device, host):
+    back = Array.from_numpy(host).numpy()
+    assert back.tobytes() == host.tobytes()
+
+
+def test_a_strided_or_foreign_endian_source_is_copied_right(device):
+    host = np.arange(24, dtype=np.float32).reshape(4, 6)
+    np.testing.assert_array_equal(Array.from_numpy(host[::2, ::-1]).numpy(), host[::2, ::-1])
+    np.testing.assert_array_equal(Array.from_numpy(host.astype(">f4")).numpy(), host)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.uint16, np.uint32, np.uint64])
+def test_other_integers_become_int32(device, dtype):
+    array = Array.from_numpy(np.array([0, 1, 100], dtype))
+    assert array.dtype == np.int32
+    np.testing.assert_array_equal(array.numpy(), [0, 1, 100])
+
+
+def test_an_integer_that_int32_cannot_hold_is_refused():
+    with pytest.raises(ValueError, match="int32 holds -2147483648 to 2147483647"):
+        Array.from_numpy(np.array([2**31]))
+
+
+@pytest.mark.parametrize("data", ["text", [1j], [object()], ["a"], None])
+def test_what_is_not_numbers_is_refused(data):
+    with pytest.raises(TypeError, match="needs numbers"):
+        Array.from_numpy(data)
+
+
+def test_ragged_data_is_refused():
+    with pytest.raises(ValueError, match="ragged"):
+        Array.from_numpy([[1, 2], [3]])
+
+
+def test_2_to_the_31_elements_are_refused_by_name():
+    with pytest.raises(ValueError, match=r"\(65536, 32768\) has 2,147,483,648 elements"):
+        Array.empty((65536, 32768), np.uint8)
+
+
+@pytest.mark.parametrize("shape", [(-1,), (2, -3), (0, -1)])
+def test_negative_sizes_are_refused(shape):
+    with pytest.raises(ValueError, match="cannot be negative"):
+        Array.empty(shape)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, "complex64", "nonsense", None, object])
+def test_a_dtype_that_is_not_one_of_the_six_is_refused(dtype):
+    with pytest.raises(TypeError, match="gpugrad has float16"):
+        Array.empty((2,), dtype)
+
+
+def test_reshape_shares_memory_and_version():
+    a = Array.from_numpy(np.zeros(6, np.float32))
+    b = a.reshape(2, -1)
+    assert b.shape == (2, 3)
+    b.write(np.ones((2, 3), np.float32))
+    np.testing.assert_array_equal(a.numpy(), 1)
+    assert a.state.version == b.state.version == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [((6,), (4,)), ((6,), (-1, -1)), ((6,), (-2, 3)), ((6,), (-1, 4)), ((0,), (-1, 0))]
+)
+def test_a_reshape_that_cannot_be_is_refused(old, new):
+    with pytest.raises(ValueError, match="reshape: "):
+        infer_shape(old, int(np.prod(old)), new)
+
+
+def test_reshape_sizes_are_integers():
+    with pytest.raises(TypeError, match="sizes are integers"):
+        Array.empty((4,)).reshape(2.0, 2)
+
+
+def test_write_wants_the_same_shape_and_type(device):
+    a = Array.empty((2, 3))
+    for host in (np.zeros(6, np.float32), np.zeros((2, 3))):
+        with pytest.raises(ValueError, match="write: host is"):
+            a.write(host)
+
+
+def test_numpy_asarray_copies(device):
+    a = Array.from_numpy(np.ones(3, np.float32))
+    host = np.asarray(a)
+    host[:] = 5
+    np.testing.assert_array_equal(a.numpy(), 1)
+    assert np.asarray(a, dtype=np.float64).dtype == np.float64
+    with pytest.raises(ValueError, match="only have a copy"):
+        np.array(a, copy=False)
+
+
+def test_the_memory_knows_who_wrote_it(device):
+    a = Array.empty((3,))
+    assert a.state.writer is None
+    a.write(np.zeros(3, np.float32))
+    assert a.state.writer == "host"
+
+
+def test_a_flag_raised_by_a_kernel_is_an_indexerror_at_the_next_read(device):
+    from gpugrad.custom import kernel
+
+    check = kernel(
+        "__kernel void check(__global const int *x, __global int *fault, int code) { int i = get_global_id(0);"
+        " if (x[i] > 9 && atomic_cmpxchg(&fault[0], 0, code) == 0) { fault[1] = x[i]; fault[2] = i; } }"
+    )
+    good, bad = (Array.from_numpy(np.array(v, np.int32)) for v in ([1, 2], [3, 42]))
+    for x in (good, bad, good):
+        flag, code = guard(device, "check: {value} at position {position} is more than 9")
+        check(x, flag, code, global_size=2)
+    with pytest.raises(IndexError, match="check: 42 at position 1 is more than 9"):
+        good.numpy()
+    np.testing.assert_array_equal(good.numpy(), [1, 2])
+    check_guards(device)

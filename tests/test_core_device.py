@@ -1,0 +1,143 @@
+"""Choosing a device, and what happens when one dies."""
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+import gpugrad.device as device_module
+from gpugrad.array import Array
+from gpugrad.custom import kernel
+from gpugrad.device import Device, current_device, devices, is_fatal, use_device
+from gpugrad.errors import DeviceLost, NoDeviceError
+
+ADD_ONE = "__kernel void add_one(__global float *x) { x[get_global_id(0)] += 1; }"
+
+
+def test_every_device_has_its_number_and_a_kind(device):
+    assert devices()[device.number] is device
+    assert device.kind in ("gpu", "cpu", "accelerator")
+    assert device.name in str(device)
+
+
+def test_use_device_by_number_kind_name_and_device(device):
+    for which in (device.number, str(device.number), device.name, device.name.upper(), device):
+        with use_device(which) as chosen:
+            assert chosen.name == device.name
+    with use_device(device.kind) as chosen:
+        assert chosen.kind == device.kind
+
+
+def test_use_device_as_a_block_gives_the_old_device_back(device):
+    with use_device(0):
+        pass
+    assert current_device() is device
+
+
+@pytest.mark.parametrize("which", ["quantum", "99", 99, -1])
+def test_a_device_that_is_not_there_is_refused_with_the_list_of_those_that_are(which):
+    with pytest.raises(ValueError, match="0: (cpu|gpu|accelerator)") as error:
+        use_device(which)
+    assert repr(which) in str(error.value)
+
+
+@pytest.mark.parametrize("which", [1.5, True, [0]])
+def test_use_device_refuses_other_types(which):
+    with pytest.raises(TypeError, match="give a kind"):
+        use_device(which)
+
+
+def test_the_environment_chooses_the_device(monkeypatch):
+    monkeypatch.setattr(device_module, "_current", None)
+    monkeypatch.setenv("GPUGRAD_DEVICE", "0")
+    assert current_device().number == 0
+    monkeypatch.setattr(device_module, "_current", None)
+    monkeypatch.setenv("GPUGRAD_DEVICE", "nothing like it")
+    with pytest.raises(ValueError, match="GPUGRAD_DEVICE is 'nothing like it'"):
+        current_device()
+
+
+class _Fake:
+    def __init__(self, kind, name):
+        self.type, self.name, self.platform = kind, name, type("P", (), {"name": "Fake OpenCL"})
+
+
+def test_a_gpu_is_preferred_to_a_cpu_wherever_it_stands(monkeypatch):
+    kinds = cl.device_type
+    listed = [_Fake(kinds.CPU, "cpu0"), _Fake(kinds.GPU, "gpu0"), _Fake(kinds.GPU, "gpu1")]
+    monkeypatch.setattr(device_module, "_devices", listed)
+    assert device_module._choose(None, "x") == 1
+    assert device_module._choose("cpu", "x") == 0
+    assert device_module._choose("gpu1", "x") == 2
+
+
+def test_no_platform_names_the_command_that_brings_one(monkeypatch):
+    def no_platforms():
+        raise cl.LogicError("clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR")
+
+    monkeypatch.setattr(cl, "get_platforms", no_platforms)
+    with pytest.raises(NoDeviceError, match="pip install pocl-binary-distribution"):
+        device_module._cl_devices()
+
+
+def test_a_platform_without_devices_is_named(monkeypatch):
+    class Platform:
+        name = "Broken driver"
+
+        def get_devices(self):
+            raise cl.LogicError("DEVICE_NOT_FOUND")
+
+    monkeypatch.setattr(cl, "get_platforms", lambda: [Platform()])
+    with pytest.raises(NoDeviceError, match="Broken driver"):
+        device_module._cl_devices()
+
+
+class DriverFault(cl.RuntimeError):
+    code = -9999
+
+    def __init__(self):
+        super().__init__("clFinish failed: <unknown error -9999>")
+
+
+def test_a_driver_fault_is_fatal_and_a_bad_argument_is_not():
+    assert is_fatal(DriverFault())
+    try:
+        cl.Buffer(current_device().context, cl.mem_flags.READ_WRITE, 0)
+    except cl.Error as error:
+        assert not is_fatal(error)
+
+
+def test_a_lost_device_is_said_and_work_goes_on_in_a_fresh_context(device):
+    x = Array.from_numpy(np.ones(64, np.float32))
+
+    def fault():
+        raise DriverFault
+
+    with pytest.raises(DeviceLost, match="context died during waiting"):
+        device.guarded("waiting", fault)
+    with pytest.raises(DeviceLost, match="make the arrays again"):
+        x.numpy()
+    add_one = kernel(ADD_ONE)
+    with pytest.raises(DeviceLost):
+        add_one(x, global_size=64)
+    fresh = current_device()
+    assert isinstance(fresh, Device)
+    assert fresh is not device
+    assert fresh.name == device.name
+    y = Array.from_numpy(np.ones(64, np.float32))
+    add_one(y, global_size=64)
+    np.testing.assert_array_equal(y.numpy(), 2)
+    with pytest.raises(DeviceLost):
+        add_one(x, global_size=64)
+
+
+def test_a_kernel_that_reads_outside_its_memory_is_survived(device):
+    """NVIDIA kills the context at such a fault; what must hold everywhere is that work goes on afterwards."""
+    if device.kind != "gpu":
+        pytest.skip("only a GPU's driver detects an access outside memory; on a CPU it may end the process")
+    x = Array.from_numpy(np.ones(64, np.float32))
+    wild = kernel("__kernel void wild(__global float *x, int far) { x[(long)far * far] = 1; }")
+    with pytest.raises(DeviceLost, match="Arrays on this device are gone"):
+        wild(x, 2_000_000_000, global_size=64)
+        x.numpy()
+    y = Array.from_numpy(np.ones(64, np.float32))
+    np.testing.assert_array_equal(y.numpy(), 1)

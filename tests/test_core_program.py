@@ -1,0 +1,325 @@
+"""Kernels from text to launch: declarations, builds, checks, observers, threads."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from gpugrad.array import Array
+from gpugrad.build_errors import explain
+from gpugrad.custom import kernel
+from gpugrad.errors import GpugradError, KernelArgumentError, KernelBuildError
+from gpugrad.kernels import use_kernels, variants
+from gpugrad.kernels.ladder import resolve, variant
+from gpugrad.program import Argument, Local, declared, intercepting, on_launch
+
+ADD = """__kernel void add(__global const float *a, __global const float *b, __global float *out, int n) {
+  int i = get_global_id(0);
+  if (i < n) out[i] = a[i] + b[i];
+}"""
+
+
+def floats(*values):
+    return Array.from_numpy(np.array(values, np.float32))
+
+
+# Declarations
+
+
+def test_an_argument_is_declared_as_role_and_axes():
+    argument = Argument.parse("col", "out N (C KH KW) (OH OW)")
+    assert argument == Argument("col", "out", ("N", "(C KH KW)", "(OH OW)"))
+    assert argument.written
+    assert not Argument.parse("x", "in").written
+
+
+def test_an_unknown_role_is_refused():
+    with pytest.raises(ValueError, match="a role is one of in, out, inout, partial, scratch"):
+        Argument.parse("x", "output N C")
+
+
+def test_every_kernel_of_the_package_declares_each_of_its_buffers(device):
+    """The source pass, the sanitizer and the figures rely on it."""
+    import importlib
+    import pkgutil
+
+    import gpugrad.kernels
+
+    for module in pkgutil.iter_modules(gpugrad.kernels.__path__):
+        importlib.import_module(f"gpugrad.kernels.{module.name}")
+    assert declared
+    for k in declared:
+        assert f"void {k.name}(" in k.source, k
+        signature = k.source[k.source.index(f"void {k.name}(") :]
+        signature = signature[: signature.index("{")]
+        buffers = [p for p in signature.split(",") if "__global" in p]
+        names = {p.split("*")[-1].replace("restrict", "").strip(" )\n") for p in buffers}
+        assert names == set(k.arguments), k
+
+
+# Builds
+
+
+def test_a_mistake_in_the_text_is_shown_at_its_line_with_a_caret(device):
+    with pytest.raises(KernelBuildError) as error:
+        kernel("__kernel void f(__global float *x) {\n  int i = get_global_id(0);\n  x[i] = q;\n}")
+    lines = str(error.value).split("\n")
+    at = next(i for i, line in enumerate(lines) if "line 3" in line)
+    assert "q" in lines[at]
+    assert lines[at + 1] == "      x[i] = q;"
+    assert lines[at + 2].index("^") == lines[at + 1].index("q")
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "error: /tmp/x.cl:5:3: use of undeclared identifier 'q'",
+        "input.cl:5:3: error: use of undeclared identifier 'q'",
+        "<kernel>:5:3: error: use of undeclared identifier 'q'\n  q = 1;\n  ^",
+    ],
+    ids=["pocl", "clang", "nvidia"],
+)
+def test_each_compilers_way_of_saying_it_is_understood(log):
+    told = explain(f"Build failed:\n{log}\n1 error generated", "a\nb\nxxqxx", skip=2)
+    assert "line 3: use of undeclared identifier 'q'" in told
+    assert told.endswith("    xxqxx\n      ^")
+
+
+def test_a_log_of_an_unknown_form_is_passed_on_whole():
+    assert "the dog ate it" in explain("the dog ate it", "x")
+
+
+def test_a_kernel_that_is_not_in_the_text_is_named_with_those_that_are(device):
+    with pytest.raises(GpugradError, match=r"no kernel 'sub' .* its kernels are: add"):
+        kernel(ADD, "sub")
+
+
+def test_a_text_without_a_kernel_or_with_two_needs_a_name():
+    with pytest.raises(ValueError, match="0 kernels"):
+        kernel("void f() {}")
+    two = ADD + "\n" + ADD.replace("add", "twin")
+    with pytest.raises(ValueError, match="2 kernels"):
+        kernel(two)
+    assert kernel(two, "twin").name == "twin"
+
+
+def test_the_source_is_text():
+    with pytest.raises(TypeError, match="text of an OpenCL C kernel"):
+        kernel(3)
+
+
+# Custom kernels
+
+
+def test_a_kernel_of_ones_own_runs(device):
+    out = Array.empty((70,))
+    a = Array.from_numpy(np.arange(70, dtype=np.float32))
+    kernel(ADD)(a, a, out, 70, global_size=128, local_size=64)
+    np.testing.assert_array_equal(out.numpy(), 2 * np.arange(70))
+
+
+@pytest.mark.parametrize("global_size", [1, 7, 64, 97, (13,)])
+def test_without_a_local_size_any_global_size_runs(device, global_size):
+    n = global_size if isinstance(global_size, int) else global_size[0]
+    a, out = Array.from_numpy(np.arange(n, dtype=np.float32)), Array.empty((n,))
+    kernel(ADD)(a, a, out, n, global_size=global_size)
+    np.testing.assert_array_equal(out.numpy(), 2 * np.arange(n))
+
+
+def test_local_memory_is_an_argument(device):
+    reverse = kernel(
+        "__kernel void reverse(__global float *x, __local float *t) { int i = get_local_id(0);"
+        " t[i] = x[i]; barrier(CLK_LOCAL_MEM_FENCE); x[i] = t[get_local_size(0) - 1 - i]; }"
+    )
+    x = floats(1, 2, 3, 4)
+    reverse(x, Local(4), global_size=4, local_size=4)
+    np.testing.assert_array_equal(x.numpy(), [4, 3, 2, 1])
+    with pytest.raises(KernelArgumentError, match=r"argument 2, float\* t, is local memory"):
+        reverse(x, 4, global_size=4, local_size=4)
+    with pytest.raises(ValueError, match="at least one element"):
+        Local(0)
+
+
+@pytest.mark.parametrize(
+    ("args", "error", "message"),
+    [
+        (lambda x: (x, x, x), KernelArgumentError, r"takes 4 arguments \(float\* a, .* int n\), got 3"),
+        (lambda x: (x, x, x, 2, 2), KernelArgumentError, "got 5"),
+        (lambda x: (x, 1.0, x, 2), KernelArgumentError, r"argument 2, float\* b, is a buffer; got float"),
+        (lambda x: (x, np.ones(2), x, 2), KernelArgumentError, "got ndarray"),
+        (lambda x: (x, x, x, x), KernelArgumentError, "argument 4, int n, is a number"),
+        (lambda x: (x, x, x, 2.5), KernelArgumentError, "is an integer; got 2.5"),
+        (lambda x: (x, x, x, 2**31), ValueError, "holds -2147483648 to 2147483647"),
+        (lambda x: (x, x, x, "2"), KernelArgumentError, "is a number; got str"),
+    ],
+)
+def test_wrong_arguments_are_named(device, args, error, message):
+    with pytest.raises(error, match=message):
+        kernel(ADD)(*args(floats(1, 2)), global_size=2)
+
+
+def test_a_buffer_of_another_type_is_refused(device):
+    ints = Array.from_numpy(np.array([1, 2]))
+    with pytest.raises(KernelArgumentError, match=r"points to float; got an array of int32 \(int\)"):
+        kernel(ADD)(ints, ints, ints, 2, global_size=2)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "error", "message"),
+    [
+        ({"global_size": -1}, ValueError, "none of them negative"),
+        ({"global_size": (1, 1, 1, 1)}, ValueError, "one to three sizes"),
+        ({"global_size": 2.0}, TypeError, "integer or a tuple"),
+        ({"global_size": 10, "local_size": 4}, ValueError, "not a multiple of local_size"),
+        ({"global_size": 10, "local_size": 0}, ValueError, "none of them negative"),
+        ({"global_size": (4, 4), "local_size": 4}, ValueError, "number of dimensions"),
+        ({"global_size": 2**20, "local_size": 2**20}, ValueError, "runs at most"),
+        ({"global_size": 2, "checked": True}, ValueError, "checked"),
+    ],
+)
+def test_wrong_sizes_are_named(device, sizes, error, message):
+    x = floats(1, 2)
+    with pytest.raises(error, match=message):
+        kernel(ADD)(x, x, x, 2, **sizes)
+
+
+def test_zero_work_items_do_nothing(device):
+    out = floats(7)
+    kernel(ADD)(out, out, out, 1, global_size=0)
+    assert out.numpy() == [7]
+
+
+# Versions, observers, interceptors
+
+
+def test_a_launch_bumps_the_version_of_what_it_may_write_and_of_nothing_else(device):
+    a, out = floats(1), floats(0)
+    before = a.state.version
+    kernel(ADD)(a, a, out, 1, global_size=1)
+    assert a.state.version == before
+    assert out.state.version == 2
+    assert isinstance(out.state.writer, int)
+
+
+def test_a_declared_role_decides_over_const(device):
+    x = floats(1, 2)
+    k = kernel(ADD, a="in N", b="in N", out="in N")
+    k(x, x, x, 2, global_size=2)
+    assert x.state.version == 1
+
+
+def test_on_launch_sees_each_launch_until_removed(device):
+    seen = []
+    a, out = floats(1, 2, 3), floats(0, 0, 0)
+    add = kernel(ADD)
+    handle = on_launch(seen.append)
+    try:
+        add(a, a, out, 3, global_size=64, local_size=64)
+    finally:
+        handle.remove()
+    handle.remove()  # twice is harmless
+    add(a, a, out, 3, global_size=64, local_size=64)
+    (launch,) = seen
+    assert (launch.kernel.name, launch.global_size, launch.local_size) == ("add", (64,), (64,))
+    assert launch.named_args() == {"a": a, "b": a, "out": out, "n": 3}
+    assert launch.event is not None
+
+
+def test_on_launch_wants_a_callable():
+    with pytest.raises(TypeError, match="must be callable"):
+        on_launch(3)
+
+
+def test_an_interceptor_stands_around_the_launch_and_may_leave_it_out(device):
+    order = []
+
+    def outer(launch, run):
+        order.append("before")
+        run()
+        order.append("after")
+
+    out = floats(0)
+    add, one = kernel(ADD), floats(1)
+    with intercepting(outer):
+        add(one, one, out, 1, global_size=1)
+    assert order == ["before", "after"]
+    assert out.numpy() == [2]
+    with intercepting(lambda launch, run: None):
+        add(out, out, out, 1, global_size=1)
+    assert out.numpy() == [2]
+
+
+def test_an_interceptor_is_this_threads_alone(device):
+    seen = []
+    add, one, out = kernel(ADD), floats(1), floats(0)
+    with intercepting(lambda launch, run: (seen.append(launch), run())):
+        thread = threading.Thread(target=lambda: add(one, one, out, 1, global_size=1))
+        thread.start()
+        thread.join()
+    assert not seen
+    assert out.numpy() == [2]
+
+
+def test_two_threads_launch_the_same_kernel_without_mixing_arguments(device):
+    add, wrong = kernel(ADD), []
+
+    def work(value):
+        a = Array.from_numpy(np.full(1000, value, np.float32))
+        for _ in range(100):
+            out = Array.empty((1000,))
+            add(a, a, out, 1000, global_size=1024, local_size=64)
+            if not (out.numpy() == 2 * value).all():
+                wrong.append(value)
+
+    threads = [threading.Thread(target=work, args=(v,)) for v in (1, 10, 100, 1000)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+# Ladders
+
+
+@pytest.fixture
+def ladder(monkeypatch):
+    from gpugrad.kernels import ladder as module
+
+    monkeypatch.setattr(module, "_ladders", {})
+    variant("fold", "naive")(lambda kernel: ("naive", kernel))
+    variant("fold", "fast")(lambda kernel: ("fast", kernel))
+
+
+def test_a_ladder_lists_its_rungs_simplest_first(ladder):
+    assert variants("fold") == ["naive", "fast"]
+
+
+def test_the_rung_asked_for_wins_over_the_block_and_the_block_over_the_default(ladder):
+    def chosen(name=None):
+        run, swapped = resolve("fold", name, "fast")
+        return run(swapped)
+
+    assert chosen() == ("fast", None)
+    with use_kernels(fold="naive"):
+        assert chosen() == ("naive", None)
+        assert chosen("fast") == ("fast", None)
+
+        def mine():
+            pass
+
+        with use_kernels(fold=mine):
+            assert chosen() == ("naive", mine)
+        assert chosen() == ("naive", None)
+    assert chosen() == ("fast", None)
+
+
+def test_unknown_rungs_and_families_are_refused_with_those_there_are(ladder):
+    with pytest.raises(ValueError, match="there is naive, fast"):
+        resolve("fold", "best", "fast")
+    with pytest.raises(ValueError, match="no kernel family 'spindle'; there is fold"):
+        variants("spindle")
+    with pytest.raises(ValueError, match="there is naive, fast"), use_kernels(fold="best"):
+        pass
+    with pytest.raises(TypeError, match="variant's name"), use_kernels(fold=3):
+        pass
