@@ -27,7 +27,7 @@ def check_float(function: str, name: str, a: Any) -> None:
     """`a` (an Array or a Tensor) holds floating-point numbers."""
     if a.dtype not in FLOATS:
         raise TypeError(
-            f"{function}: {name} is {a.dtype}; it must be floating point: convert it with .to(gpugrad.float32)"
+            f"{function}: {name} is {a.dtype}; it must be floating point: use .to(gpugrad.float32)"
         )
 
 
@@ -38,7 +38,7 @@ def check_same(function: str, **arrays: Any) -> None:
     for name, a in given[1:]:
         if a.device is not first.device:
             raise ValueError(
-                f"{function}: {name} is on {a.device}, {first_name} on {first.device}; they must be on one device"
+                f"{function}: {name} is on {a.device}, {first_name} on {first.device}; put both on one"
             )
         if a.dtype != first.dtype:
             raise TypeError(
@@ -57,7 +57,7 @@ def check_out(
     if out.shape != shape or out.dtype != dtype:
         raise ValueError(f"{function}: out is {out.dtype}{out.shape}; the result is {dtype}{shape}")
     if out.device is not device:
-        raise ValueError(f"{function}: out is on {out.device}, the input on {device}; they must be on one device")
+        raise ValueError(f"{function}: out is on {out.device}, the input on {device}; put both on one")
     return out
 
 
