@@ -1,13 +1,38 @@
-"""Fixtures all tests share: the devices, a seeded generator, and poisoned device memory."""
+"""Fixtures all tests share: the devices, a seeded generator, poisoned device memory; and the watch on Oclgrind."""
 
 from __future__ import annotations
+
+import os
+import pathlib
 
 import numpy as np
 import pytest
 
 import gpugrad.memory
-from gpugrad.device import Device, devices, use_device
+from gpugrad.device import devices, use_device
 from gpugrad.errors import NoDeviceError
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--oclgrind-log",
+        metavar="FILE",
+        help="the file that OCLGRIND_LOG names: a test during which Oclgrind adds a report to it fails",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Oclgrind only reports, and its process ends with 0: fail the test whose run made it report."""
+    name = item.config.getoption("--oclgrind-log")
+    log = pathlib.Path(name) if name else None
+    before = log.stat().st_size if log and log.exists() else 0
+    result = yield
+    if log and log.exists() and log.stat().st_size > before:
+        with log.open(errors="replace") as file:
+            file.seek(before)
+            pytest.fail(f"Oclgrind reports:\n{file.read(4000)}", pytrace=False)
+    return result
 
 
 def _numbers() -> list[int]:
@@ -30,19 +55,36 @@ def rng(request):
     return np.random.default_rng(list(request.node.nodeid.encode()))
 
 
+TAIL = 64
+
+
 @pytest.fixture(autouse=True)
-def poison(monkeypatch):
-    """Fill every block that the pool hands out with NaN, so that reading what nobody wrote shows."""
+def poison(monkeypatch, request):
+    """Surround what kernels get with poison.
+
+    Every block that the pool hands out is filled with NaN, so that reading what nobody wrote shows; and it is a
+    little longer than asked for, and its end must still be poison after the test, so that writing past it shows.
+    """
+    if os.environ.get("OCL_ICD_VENDORS", "").endswith("oclgrind-rt-icd.so"):
+        yield  # Oclgrind sees both by itself, and only while memory has its exact size and nobody fills it
+        return
     import pyopencl as cl
 
-    allocate = gpugrad.memory.Pool.allocate
+    allocate, held = gpugrad.memory.Pool.allocate, {}
 
     def poisoned(self, nbytes):
-        block = allocate(self, nbytes)
-        # All bits set: NaN in every float type, -1 in int32, 255 in uint8.
+        block = allocate(self, nbytes + TAIL)
         size = block.capacity - block.capacity % 4
-        if size:
-            cl.enqueue_fill_buffer(self.device.queue, block.buffer, np.uint32(0xFFFFFFFF), 0, size)
+        # All bits set: NaN in every float type, -1 in int32, 255 in uint8.
+        cl.enqueue_fill_buffer(self.device.queue, block.buffer, np.uint32(0xFFFFFFFF), 0, size)
+        held[block.buffer.int_ptr] = (self.device, block.buffer, nbytes, size)
         return block
 
     monkeypatch.setattr(gpugrad.memory.Pool, "allocate", poisoned)
+    yield
+    for dev, buffer, nbytes, size in held.values():
+        if dev.lost:
+            continue
+        tail = np.empty(size - nbytes, np.uint8)
+        cl.enqueue_copy(dev.queue, tail, buffer, src_offset=nbytes)
+        assert (tail == 0xFF).all(), f"something wrote past the end of an array of {nbytes} bytes"
