@@ -1,0 +1,13 @@
+"""Data: MNIST from the shipped digits, a folder or a download, and batches of it.
+
+    train = gg.data.mnist(train=True, source="subset")
+    for images, labels in gg.data.DataLoader(train, batch_size=64, shuffle=True, seed=0):
+        ...
+"""
+
+from .dataset import ImageDataset, TensorDataset
+from .idx import read_idx
+from .loader import DataLoader
+from .mnist import mnist
+
+__all__ = ["DataLoader", "ImageDataset", "TensorDataset", "mnist", "read_idx"]
