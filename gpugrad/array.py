@@ -203,7 +203,9 @@ def infer_shape(old: Shape, size: int, shape: Sequence[Any], name: str = "reshap
         raise ValueError(f"{name}: shape is {tuple(new)}; one size may be -1, the others are 0 or more")
     if unknown:
         if known == 0 or size % known:
-            raise ValueError(f"{name}: {old} has {size} elements, which {tuple(new)} cannot hold whatever -1 stands for")
+            raise ValueError(
+                f"{name}: {old} has {size} elements, which {tuple(new)} cannot hold whatever -1 stands for"
+            )
         new[unknown[0]] = size // known
     elif known != size:
         raise ValueError(f"{name}: {old} has {size} elements and {tuple(new)} has {known}; they must be equal")

@@ -26,7 +26,9 @@ class CustomKernel:
     def __init__(self, source: str, name: str | None = None, arguments: dict[str, str] | None = None):
         if not isinstance(source, str):
             raise TypeError(f"kernel: source is {type(source).__name__}; it is the text of an OpenCL C kernel")
-        names = re.findall(r"\b__?kernel\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?void\s+(\w+)|\bkernel\s+void\s+(\w+)", source)
+        names = re.findall(
+            r"\b__?kernel\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?void\s+(\w+)|\bkernel\s+void\s+(\w+)", source
+        )
         found = [a or b for a, b in names]
         if name is None:
             if len(found) != 1:

@@ -212,7 +212,9 @@ def current_device() -> Device:
     with _lock:
         if _current is not None and _current.lost is None:
             return _current
-        number = _current.number if _current is not None else _choose(os.environ.get("GPUGRAD_DEVICE"), "GPUGRAD_DEVICE")
+        number = (
+            _current.number if _current is not None else _choose(os.environ.get("GPUGRAD_DEVICE"), "GPUGRAD_DEVICE")
+        )
         _current = _open(number)
         return _current
 

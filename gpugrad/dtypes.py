@@ -31,9 +31,7 @@ def as_dtype(dtype: object, argument: str = "dtype") -> np.dtype:
         found = None
     # np.dtype(None) means float64 to NumPy, and a forgotten argument to everybody else.
     if dtype is None or found not in C_NAME:
-        raise TypeError(
-            f"{argument} is {dtype!r}; gpugrad has float16, float32, float64, int32, uint8 and bool"
-        )
+        raise TypeError(f"{argument} is {dtype!r}; gpugrad has float16, float32, float64, int32, uint8 and bool")
     return found
 
 

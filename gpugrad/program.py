@@ -303,9 +303,7 @@ def _parameters(kernel: Any) -> tuple[Parameter, ...]:
 _build_lock = threading.RLock()
 
 
-def _kernel(
-    device: Device, text: str, options: tuple[str, ...], name: str, source: str, skip: int, file: str
-) -> Any:
+def _kernel(device: Device, text: str, options: tuple[str, ...], name: str, source: str, skip: int, file: str) -> Any:
     """A pyopencl Kernel; the program it comes from is built once for a text and its options."""
     import pyopencl as cl
 

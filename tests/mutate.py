@@ -131,7 +131,13 @@ class Workplace:
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", *tests_of(file)]
         try:
             done = subprocess.run(
-                command, cwd=self.folder, env=self.env, timeout=timeout, capture_output=True, text=True, errors="replace"
+                command,
+                cwd=self.folder,
+                env=self.env,
+                timeout=timeout,
+                capture_output=True,
+                text=True,
+                errors="replace",
             )
         except subprocess.TimeoutExpired:
             return "killed", f"no end within {timeout:.0f} s"

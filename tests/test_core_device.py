@@ -35,7 +35,7 @@ def test_use_device_as_a_block_gives_the_old_device_back(device):
 
 @pytest.mark.parametrize("which", ["quantum", "99", 99, -1])
 def test_a_device_that_is_not_there_is_refused_with_the_list_of_those_that_are(which):
-    with pytest.raises(ValueError, match="0: (cpu|gpu|accelerator)") as error:
+    with pytest.raises(ValueError, match=r"0: (cpu|gpu|accelerator)") as error:
         use_device(which)
     assert repr(which) in str(error.value)
 
@@ -100,10 +100,9 @@ class DriverFault(cl.RuntimeError):
 
 def test_a_driver_fault_is_fatal_and_a_bad_argument_is_not():
     assert is_fatal(DriverFault())
-    try:
+    with pytest.raises(cl.Error) as refused:
         cl.Buffer(current_device().context, cl.mem_flags.READ_WRITE, 0)
-    except cl.Error as error:
-        assert not is_fatal(error)
+    assert not is_fatal(refused.value)
 
 
 def test_a_lost_device_is_said_and_work_goes_on_in_a_fresh_context(device):
@@ -136,8 +135,8 @@ def test_a_kernel_that_reads_outside_its_memory_is_survived(device):
         pytest.skip("only a GPU's driver detects an access outside memory; on a CPU it may end the process")
     x = Array.from_numpy(np.ones(64, np.float32))
     wild = kernel("__kernel void wild(__global float *x, int far) { x[(long)far * far] = 1; }")
+    wild(x, 2_000_000_000, global_size=64)
     with pytest.raises(DeviceLost, match="Arrays on this device are gone"):
-        wild(x, 2_000_000_000, global_size=64)
         x.numpy()
     y = Array.from_numpy(np.ones(64, np.float32))
     np.testing.assert_array_equal(y.numpy(), 1)

@@ -131,9 +131,7 @@ def test_carved_parts_lie_in_one_flat_array_at_aligned_offsets(device):
     for part in parts:
         assert part.offset % device.alignment == 0
         start = part.offset // 4
-        np.testing.assert_array_equal(
-            part.numpy().ravel(), np.arange(start, start + part.size, dtype=np.float32)
-        )
+        np.testing.assert_array_equal(part.numpy().ravel(), np.arange(start, start + part.size, dtype=np.float32))
     parts[0].write(np.full((3, 5), -1, np.float32))
     assert (flat.numpy()[:15] == -1).all()
     assert flat.numpy()[15] == 15
