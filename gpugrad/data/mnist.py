@@ -104,7 +104,8 @@ def _find(folder: Path, stem: str, argument: str) -> Path:
                 return path
     raise DataError(
         f"mnist: {argument} is {str(folder)!r}, and there is no {stem} or {stem}.gz in it. "
-        'Put the four MNIST files there, or use the digits that ship with gpugrad: source="subset" (gpugrad train --data subset)'
+        'Put the four MNIST files there, or use the digits that ship with gpugrad: source="subset" '
+        "(gpugrad train --data subset)"
     )
 
 
