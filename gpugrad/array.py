@@ -204,7 +204,7 @@ def infer_shape(old: Shape, size: int, shape: Sequence[Any], name: str = "reshap
     if unknown:
         if known == 0 or size % known:
             raise ValueError(
-                f"{name}: {old} has {size} elements, which {tuple(new)} cannot hold whatever -1 stands for"
+                f"{name}: {old} has {size} elements; no -1 makes {tuple(new)} hold them"
             )
         new[unknown[0]] = size // known
     elif known != size:

@@ -1,4 +1,4 @@
-"""The errors gpugrad raises on its own account; a plain mistake in a call raises ValueError, TypeError or IndexError."""
+"""gpugrad's own errors. A plain mistake in a call raises ValueError, TypeError or IndexError."""
 
 
 class GpugradError(Exception):
