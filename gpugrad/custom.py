@@ -13,6 +13,8 @@ from .device import Device, current_device
 from .errors import KernelArgumentError
 from .program import Argument, Compiled, Local, Parameter, Size
 
+_KERNEL = re.compile(r"\b(?:__)?kernel\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?void\s+(\w+)", re.DOTALL)
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _C_OF = {"f2": "half", "f4": "float", "f8": "double", "i4": "int", "u1": "uchar", "b1": "uchar"}
 
 
@@ -26,10 +28,7 @@ class CustomKernel:
     def __init__(self, source: str, name: str | None = None, arguments: dict[str, str] | None = None):
         if not isinstance(source, str):
             raise TypeError(f"kernel: source is {type(source).__name__}; it is the text of an OpenCL C kernel")
-        names = re.findall(
-            r"\b__?kernel\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?void\s+(\w+)|\bkernel\s+void\s+(\w+)", source
-        )
-        found = [a or b for a, b in names]
+        found = _KERNEL.findall(_COMMENT.sub(" ", source))
         if name is None:
             if len(found) != 1:
                 raise ValueError(
@@ -142,6 +141,7 @@ def _local_size(global_size: Size, local_size: Any, device: Device) -> Size:
             )
     if math.prod(local) > device.max_group:
         raise ValueError(
-            f"local_size {local} has {math.prod(local)} work-items; {device.name} runs at most {device.max_group} in a group"
+            f"local_size {local} has {math.prod(local)} work-items; {device.name} runs at most {device.max_group} "
+            "in a group"
         )
     return local
