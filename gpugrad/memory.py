@@ -91,8 +91,8 @@ class Pool:
                 buffer = self._create(capacity)
             if buffer is None:
                 raise OutOfDeviceMemory(
-                    f"{nbytes:,} bytes do not fit on {self.device.name}: {self.allocated:,} of {self.limit:,} bytes are in "
-                    "use. Delete tensors you no longer need, use a smaller batch, or raise GPUGRAD_MEMORY_LIMIT."
+                    f"{nbytes:,} bytes do not fit on {self.device.name}: {self.allocated:,} of {self.limit:,} bytes "
+                    "are in use. Delete tensors you no longer need, use a smaller batch, or raise GPUGRAD_MEMORY_LIMIT."
                 )
             self.allocated += capacity
             return Block(self, buffer, capacity)

@@ -95,8 +95,10 @@ def test_a_kernel_that_is_not_in_the_text_is_named_with_those_that_are(device):
 
 
 def test_a_text_without_a_kernel_or_with_two_needs_a_name():
-    with pytest.raises(ValueError, match="0 kernels"):
-        kernel("void f() {}")
+    for none in ("void f() {}", "/* __kernel void f() {} */", "// __kernel void f() {}"):
+        with pytest.raises(ValueError, match="0 kernels"):
+            kernel(none)
+    assert kernel("kernel  void\nplain(global float *x) { x[0] = 1; }").name == "plain"
     two = ADD + "\n" + ADD.replace("add", "twin")
     with pytest.raises(ValueError, match="2 kernels"):
         kernel(two)
