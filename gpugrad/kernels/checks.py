@@ -47,9 +47,9 @@ def check_same(function: str, **arrays: Any) -> None:
 
 
 def check_out(
-    function: str, out: Array | None, shape: Sequence[int], dtype: np.dtype, device: Device
+    function: str, out: Array | None, shape: Sequence[int], dtype: np.dtype, device: Device, *apart: Array
 ) -> Array:
-    """`out` as given, when it fits the result; a new Array when it is None."""
+    """`out` as given, when it fits the result and shares no memory with `apart`; a new Array when it is None."""
     shape = tuple(shape)
     if out is None:
         return Array.empty(shape, dtype, device)
@@ -58,6 +58,8 @@ def check_out(
         raise ValueError(f"{function}: out is {out.dtype}{out.shape}; the result is {dtype}{shape}")
     if out.device is not device:
         raise ValueError(f"{function}: out is on {out.device}, the input on {device}; put both on one")
+    if any(out.state is a.state for a in apart):
+        raise ValueError(f"{function}: out shares memory with an input, which is read while out is written")
     return out
 
 

@@ -1,0 +1,193 @@
+"""Reductions: sum, mean, max and min over any axes of an Array."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..array import Array, Shape
+from ..device import Device
+from ..dtypes import C_NAME, bool_, int32, is_float, uint8
+from ..program import Define, Kernel
+from .checks import axes, check_array, check_out
+from .tuning import tuned
+from .ladder import resolve, variant
+
+_SERIAL = Kernel("reduce.cl", "reduce_serial", x="in outer reduced inner", out="out outer inner")
+_TREE = Kernel("reduce.cl", "reduce_tree", x="in outer reduced inner", out="out outer chunks inner")
+_ROWS = Kernel("reduce.cl", "reduce_rows", x="in outer reduced", out="out outer chunks")
+_STRIPS = Kernel("reduce.cl", "reduce_strips", x="in outer reduced inner", out="out outer chunks inner")
+_DIVIDE = Kernel("reduce.cl", "reduce_divide", x="inout")
+
+LANES = 32  # results side by side in reduce_rows
+ROW_CHUNK = 4096  # 128 roundings for each of the 32 lanes, then 5
+COLUMN_CHUNK = 256
+
+# COMBINE for each operation. A comparison with a NaN is false, so max and min name it: NaN wins.
+_COMBINE = {
+    "sum": "((a) + (b))",
+    "max": "((b) > (a) || (b) != (b) ? (b) : (a))",
+    "min": "((b) < (a) || (b) != (b) ? (b) : (a))",
+}
+_START = {
+    "sum": ("0", "0"),
+    "max": ("-INFINITY", "INT_MIN"),
+    "min": ("INFINITY", "INT_MAX"),
+}
+OPERATIONS = ("sum", "mean", "max", "min")
+
+
+def reduce(
+    op: str,
+    x: Array,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    variant: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """`op` ("sum", "mean", "max" or "min") over the axes `dim` (one, several, or None for all of them).
+
+    keepdim leaves reduced axes in place with size 1. A sum of int32, uint8 or bool is int32 and wraps around at
+    2^31; mean takes floating point only; max and min keep the dtype, and a NaN wins. Over no elements a sum is 0, a
+    mean NaN, and max and min raise ValueError.
+
+    Rounding: a sum's error is at most 260 passes eps/2 sum|x|, where a pass shortens the axis by 256 or more
+    (so 3 passes for 10 million elements); the variant "serial" loses n eps/2 sum|x| for n elements.
+    """
+    if op not in OPERATIONS:
+        raise ValueError(f"reduce: op is {op!r}; there is {', '.join(OPERATIONS)}")
+    check_array(op, "x", x)
+    _check_op(op, x, dim)
+    shape, groups, count = _plan(x.shape, axes(op, dim, x.ndim), bool(keepdim))
+    if count == 0 and op in ("max", "min") and math.prod(shape):
+        raise ValueError(f"{op}: x has shape {x.shape}, so there is nothing to take the {op} of; it needs an element")
+    out = check_out(op, out, shape, result_dtype(op, x.dtype), x.device, x)
+    folded = "sum" if op == "mean" else op
+    for i, (outer, reduced, inner) in enumerate(groups):
+        last = i == len(groups) - 1
+        to = out if last else Array.empty((outer, inner), _partial_dtype(x.dtype), x.device)
+        _fold(folded, x, to, outer, reduced, inner, variant)
+        x = to
+    if op == "mean":
+        _DIVIDE.launch(out.dtype, (out.size,), (64,), out, out.size, count, defines=_defines("sum", out, out))
+    return out
+
+
+def result_dtype(op: str, dtype: np.dtype) -> np.dtype:
+    """What `op` of a `dtype` Array holds."""
+    return int32 if op == "sum" and not is_float(dtype) else dtype
+
+
+def _check_op(op: str, x: Array, dim: Any) -> None:
+    if op == "mean" and not is_float(x.dtype):
+        raise TypeError(f"mean: x is {x.dtype}; a mean is a fraction, convert with .to(gpugrad.float32) first")
+
+
+@lru_cache(maxsize=1024)
+def _plan(shape: Shape, reduced: tuple[int, ...], keepdim: bool) -> tuple[Shape, tuple[Any, ...], int]:
+    """The result's shape, the passes as (outer, reduced, inner), and how many elements go into each result.
+
+    Neighbouring axes that share a fate become one; each pass then takes the innermost reduced one.
+    """
+    result = tuple(
+        1 if d in reduced else n for d, n in enumerate(shape) if keepdim or d not in reduced
+    )
+    runs: list[list[Any]] = []  # [is reduced, size], from the outermost in
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        if runs and runs[-1][0] == (d in reduced):
+            runs[-1][1] *= n
+        else:
+            runs.append([d in reduced, n])
+    groups = []
+    while any(is_reduced for is_reduced, _ in runs):
+        at = max(i for i, (is_reduced, _) in enumerate(runs) if is_reduced)
+        outer = math.prod(n for _, n in runs[:at])
+        groups.append((outer, runs[at][1], math.prod(n for _, n in runs[at + 1 :])))
+        runs = [*runs[:at], *runs[at + 1 :]]
+    if not groups:
+        groups = [(1, 1, math.prod(shape))]  # a copy
+    return result, tuple(groups), math.prod(shape[d] for d in reduced)
+
+
+def _fold(op: str, x: Array, out: Array, outer: int, reduced: int, inner: int, name: str | None) -> None:
+    """One pass: x as outer x reduced x inner into out as outer x inner."""
+    default = tuned("reduce rows", x.device) if inner == 1 else "blocked"
+    run, custom = resolve("reduce", name, default)
+    if custom is not None and op != "sum":
+        run, custom = resolve("reduce", default, default)  # a kernel of your own takes over sums, not the rest
+    run(custom, op, x, out, outer, reduced, inner)
+
+
+@variant("reduce", "serial")
+def _serial(kernel: Any, op: str, x: Array, out: Array, outer: int, reduced: int, inner: int) -> None:
+    """One work-item for each result. A kernel of your own gets (x, out, outer, reduced, inner) and sums."""
+    n = outer * inner
+    if kernel is not None:
+        kernel(x, out, outer, reduced, inner, global_size=(-(-n // 64) * 64,), local_size=(64,))
+    else:
+        _SERIAL.launch(x.dtype, (n,), (64,), x, out, outer, reduced, inner, defines=_defines(op, x, out))
+
+
+@variant("reduce", "tree")
+def _tree(kernel: Any, op: str, x: Array, out: Array, outer: int, reduced: int, inner: int) -> None:
+    """One work-group for each result, halving in local memory."""
+    group = tuned("reduce group", x.device)
+    for x, out, reduced, chunks in _passes(x, out, outer, reduced, inner, ROW_CHUNK):
+        size = outer * chunks * inner * group
+        _TREE.launch(
+            x.dtype, (size,), (group,), x, out, reduced, inner, ROW_CHUNK, chunks, defines=_defines(op, x, out)
+        )
+
+
+@variant("reduce", "blocked")
+def _blocked(kernel: Any, op: str, x: Array, out: Array, outer: int, reduced: int, inner: int) -> None:
+    """One work-item for each chunk of a row, or of a strip of columns."""
+    strip = tuned("reduce strip", x.device)
+    local = (4,) if x.device.kind == "cpu" else (64,)
+    chunk = ROW_CHUNK if inner == 1 else COLUMN_CHUNK
+    for x, out, reduced, chunks in _passes(x, out, outer, reduced, inner, chunk):
+        n, defines = outer * chunks * -(-inner // strip), _defines(op, x, out)
+        if inner == 1:
+            _ROWS.launch(x.dtype, (n,), local, x, out, reduced, chunk, chunks, n, defines=defines)
+        else:
+            _STRIPS.launch(x.dtype, (n,), local, x, out, reduced, inner, chunk, chunks, n, defines=defines)
+
+
+def _passes(x: Array, out: Array, outer: int, reduced: int, inner: int, chunk: int) -> Any:
+    """(from, to, length of the reduced axis, chunks it is cut into) of each pass, until one chunk is left."""
+    while True:
+        chunks = max(-(-reduced // chunk), 1)
+        if chunks == 1:
+            yield x, out, reduced, chunks
+            return
+        partial = Array.empty((outer, chunks, inner), _partial_dtype(x.dtype), x.device)
+        yield x, partial, reduced, chunks
+        x, reduced = partial, chunks
+
+
+def _partial_dtype(dtype: np.dtype) -> np.dtype:
+    """Between passes results stay in the type that is computed in."""
+    return int32 if dtype in (uint8, bool_) else dtype
+
+
+@lru_cache(maxsize=256)
+def _macros(op: str, computed_float: bool, result: str, device: Device) -> tuple[Define, ...]:
+    return (
+        ("COMBINE(a, b)", _COMBINE[op]),
+        ("START", f"({_START[op][0 if computed_float else 1]})"),
+        ("R", result),
+        ("GROUP", str(tuned("reduce group", device))),
+        ("STRIP", str(tuned("reduce strip", device))),
+        ("LANES", str(LANES)),
+    )
+
+
+def _defines(op: str, x: Array, out: Array) -> tuple[Define, ...]:
+    return _macros(op, is_float(x.dtype), C_NAME[out.dtype], x.device)
