@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV   := .venv
 JOBS   ?= 2
+# how many mutants of kernels make test-deep tries
+MUTANTS ?= 20
 ARGS   ?=
 BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
@@ -39,8 +41,13 @@ ifneq ($(NOTEBOOKS),)
 	$(BIN)/python -m pytest -q -n $(JOBS) $(NBVAL) $(NOTEBOOKS)
 endif
 
-test-deep: $(VENV)/.test ## the slow tests: every kernel under Oclgrind, mutants, long runs
+test-deep: $(VENV)/.test ## the slow tests: every kernel under Oclgrind, a sample of mutants, long runs
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m deep $(ARGS)
+	$(BIN)/python tests/mutate.py --sample $(MUTANTS) --seed 7 --jobs $(JOBS)
+
+test-full: test ## make test and make test-deep, with every mutant
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m deep $(ARGS)
+	$(BIN)/python tests/mutate.py --jobs $(JOBS)
 
 bench: $(VENV)/.bench ## time gpugrad beside NumPy and PyTorch
 	$(BIN)/gpugrad bench $(ARGS)

@@ -1,7 +1,7 @@
 """Data: MNIST from the shipped digits, a folder or a download, and batches of it.
 
     train = gg.data.mnist(train=True, source="subset")
-    for images, labels in gg.data.DataLoader(train, batch_size=64, shuffle=True, seed=0):
+    for images, labels in gg.data.DataLoader(train, batch_size=64, shuffle=True):
         ...
 """
 
