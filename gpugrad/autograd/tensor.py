@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..array import Array, Shape
 from ..device import Device
-from ..dtypes import as_dtype, is_float
+from ..dtypes import is_float
 from ..errors import AutogradError
+from ..kernels.elementwise import binary
 from .function import _tensor_classes
 
 
@@ -125,6 +125,105 @@ class Tensor:
         if self.dtype.kind not in "iub":
             raise TypeError(f"a {self.dtype} tensor is not an index")
         return int(self.item())
+
+    # Arithmetic, with broadcasting; the other operand may be a Python number
+
+    def __add__(self, other: Any) -> Tensor:
+        return ops.add(self, other)
+
+    def __radd__(self, other: Any) -> Tensor:
+        return ops.add(other, self)
+
+    def __sub__(self, other: Any) -> Tensor:
+        return ops.sub(self, other)
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return ops.sub(other, self)
+
+    def __mul__(self, other: Any) -> Tensor:
+        return ops.mul(self, other)
+
+    def __rmul__(self, other: Any) -> Tensor:
+        return ops.mul(other, self)
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return ops.div(self, other)
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        return ops.div(other, self)
+
+    def __pow__(self, other: Any) -> Tensor:
+        return ops.pow(self, other)
+
+    def __rpow__(self, other: Any) -> Tensor:
+        return ops.pow(other, self)
+
+    def __neg__(self) -> Tensor:
+        return ops.neg(self)
+
+    def __abs__(self) -> Tensor:
+        return ops.abs(self)
+
+    # Comparisons give bool tensors, so hashing goes by identity
+
+    def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
+        return ops.eq(self, other)
+
+    def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
+        return ops.ne(self, other)
+
+    def __lt__(self, other: Any) -> Tensor:
+        return ops.lt(self, other)
+
+    def __le__(self, other: Any) -> Tensor:
+        return ops.le(self, other)
+
+    def __gt__(self, other: Any) -> Tensor:
+        return ops.gt(self, other)
+
+    def __ge__(self, other: Any) -> Tensor:
+        return ops.ge(self, other)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    # Element-wise functions
+
+    def exp(self) -> Tensor:
+        return ops.exp(self)
+
+    def log(self) -> Tensor:
+        return ops.log(self)
+
+    def sqrt(self) -> Tensor:
+        return ops.sqrt(self)
+
+    def abs(self) -> Tensor:
+        return ops.abs(self)
+
+    def relu(self) -> Tensor:
+        return ops.relu(self)
+
+    def sigmoid(self) -> Tensor:
+        return ops.sigmoid(self)
+
+    def tanh(self) -> Tensor:
+        return ops.tanh(self)
+
+    def pow(self, exponent: Any) -> Tensor:
+        return ops.pow(self, exponent)
+
+    def clone(self) -> Tensor:
+        return ops.clone(self)
+
+    def to(self, dtype: Any) -> Tensor:
+        return ops.to(self, dtype)
+
+    # In place
+
+    def add_(self, other: Any) -> Tensor:
+        binary("add", self.array, getattr(other, "array", other), out=self.array)
+        return self
 
     # History
 

@@ -1,8 +1,9 @@
-/* Element-wise kernels: one work-item computes one element of the result.
+/* Element-wise kernels: each work-item computes one element of the result.
  *
- * The operation is a macro that stands above this text when it is compiled, for example
- *     #define UNARY(a) exp(a)                 #define BINARY(a, b) ((a) + (b))
- * T is what memory holds, A what is computed, R what the result holds (T again, or uchar for a comparison).
+ * The operation is a macro that is put above this text before it is compiled, for example
+ *     #define UNARY(a) (exp(a))          #define BINARY(a, b) ((a) + (b))
+ * T is what memory holds, A what is computed in, R what the result holds: T again, or uchar for
+ * a comparison, or the type that a cast goes to.
  */
 
 #ifdef UNARY
@@ -17,12 +18,101 @@ __kernel void unary(__global const T *x, __global R *out, int n) {
 #endif
 
 #ifdef BINARY
-/* out[i] = BINARY(x[i], y[i]) for two arrays of the same shape */
+/* The power of two integers, by squaring; a negative exponent leaves 0 unless |a| is 1. */
+inline int int_power(int a, int b) {
+  if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
+  int result = 1;
+  for (; b > 0; b >>= 1) {
+    if (b & 1) result *= a;
+    a *= a;
+  }
+  return result;
+}
+
+/* out[i] = BINARY(x[i], y[i]), for two arrays of the same shape */
 __kernel void binary(__global const T *x, __global const T *y, __global R *out, int n) {
   int i = get_global_id(0);
   if (i < n) {
     A a = x[i], b = y[i];
     out[i] = BINARY(a, b);
   }
+}
+
+/* out[i] = BINARY(x[i], b), for an array and a number */
+__kernel void binary_right(__global const T *x, A b, __global R *out, int n) {
+  int i = get_global_id(0);
+  if (i < n) {
+    A a = x[i];
+    out[i] = BINARY(a, b);
+  }
+}
+
+/* out[i] = BINARY(a, y[i]), for a number and an array */
+__kernel void binary_left(A a, __global const T *y, __global R *out, int n) {
+  int i = get_global_id(0);
+  if (i < n) {
+    A b = y[i];
+    out[i] = BINARY(a, b);
+  }
+}
+
+/* out[i, j, k] = BINARY(x[i, j, k], y[i, j, k]) with broadcasting; out is D0 x D1 x D2.
+ *
+ * (x0, x1, x2) and (y0, y1, y2) say how far apart neighbours along each axis lie in x and in y:
+ * 0 along an axis where an operand has one element that serves for all.
+ */
+__kernel void binary_broadcast(__global const T *x, __global const T *y, __global R *out,
+                               int D0, int D1, int D2, int x0, int x1, int x2,
+                               int y0, int y1, int y2) {
+  int i = get_global_id(2), j = get_global_id(1), k = get_global_id(0);
+  if (i < D0 && j < D1 && k < D2) {
+    A a = x[i * x0 + j * x1 + k * x2];
+    A b = y[i * y0 + j * y1 + k * y2];
+    out[(i * D1 + j) * D2 + k] = BINARY(a, b);
+  }
+}
+#endif
+
+#ifdef WHERE
+/* out[i, j, k] = condition[i, j, k] ? x[i, j, k] : y[i, j, k] with broadcasting, as above */
+__kernel void where(__global const uchar *condition, __global const T *x, __global const T *y,
+                    __global T *out, int D0, int D1, int D2, int c0, int c1, int c2,
+                    int x0, int x1, int x2, int y0, int y1, int y2) {
+  int i = get_global_id(2), j = get_global_id(1), k = get_global_id(0);
+  if (i < D0 && j < D1 && k < D2) {
+    A a = x[i * x0 + j * x1 + k * x2];
+    A b = y[i * y0 + j * y1 + k * y2];
+    out[(i * D1 + j) * D2 + k] = condition[i * c0 + j * c1 + k * c2] ? a : b;
+  }
+}
+#endif
+
+#ifdef CLAMP
+/* out[i] = x[i] brought into low..high; comparisons with NaN are false, so NaN stays */
+__kernel void clamp_to(__global const T *x, A low, A high, __global T *out, int n) {
+  int i = get_global_id(0);
+  if (i < n) {
+    A a = x[i];
+    a = a < low ? low : a;
+    out[i] = a > high ? high : a;
+  }
+}
+
+/* The gradient: out[i] = g[i] where low <= x[i] <= high, else 0 */
+__kernel void clamp_backward(__global const T *g, __global const T *x, A low, A high,
+                             __global T *out, int n) {
+  int i = get_global_id(0);
+  if (i < n) {
+    A a = x[i];
+    out[i] = a >= low && a <= high ? g[i] : (T)0;
+  }
+}
+#endif
+
+#ifdef FILL
+/* out[i] = value */
+__kernel void fill(__global T *out, A value, int n) {
+  int i = get_global_id(0);
+  if (i < n) out[i] = value;
 }
 #endif

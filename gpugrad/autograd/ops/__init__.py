@@ -1,0 +1,32 @@
+"""Every operation on tensors, flat: `ops.add`, `ops.conv2d`, ... Each lives in the module named for its family."""
+
+from .creation import arange, from_numpy, full, full_like, ones, ones_like, tensor, zeros, zeros_like
+from .elementwise import (
+    abs,
+    add,
+    clone,
+    div,
+    eq,
+    exp,
+    ge,
+    gt,
+    le,
+    log,
+    logical_and,
+    logical_not,
+    logical_or,
+    lt,
+    maximum,
+    minimum,
+    mul,
+    ne,
+    neg,
+    pow,
+    relu,
+    sigmoid,
+    sqrt,
+    sub,
+    tanh,
+    to,
+    where,
+)

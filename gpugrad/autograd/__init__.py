@@ -1,0 +1,8 @@
+"""Tensors that remember how they were computed, and the gradients that follow from that."""
+
+from .engine import grad
+from .function import Function
+from .mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .tensor import Tensor
+
+__all__ = ["Function", "Tensor", "enable_grad", "grad", "is_grad_enabled", "no_grad", "set_grad_enabled"]

@@ -1,0 +1,122 @@
+"""New tensors: from data, filled with a value, counting up."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...array import Array
+from ...device import Device
+from ...dtypes import bool_, float32, float64, int32
+from ...kernels.elementwise import fill
+from ..tensor import Tensor
+
+
+def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, *, device: Device | None = None) -> Tensor:
+    """A tensor with a copy of `data`: a number, nested lists, a NumPy array, or a tensor.
+
+    Without `dtype`, Python floats become float32 and integers int32, and arrays keep their dtype.
+    """
+    if isinstance(data, Tensor):
+        data = data.array
+    if dtype is None and not hasattr(data, "dtype"):
+        host = np.asarray(data) if not isinstance(data, Array) else data
+        if getattr(host, "dtype", None) == float64:
+            dtype = float32
+    return Tensor._wrap(Array.from_numpy(data, dtype, device)).requires_grad_(requires_grad)
+
+
+def from_numpy(a: np.ndarray) -> Tensor:
+    """A tensor with a copy of a NumPy array, of the same dtype (integers other than uint8 become int32)."""
+    if not isinstance(a, np.ndarray):
+        raise TypeError(f"from_numpy: a is {type(a).__name__}; it must be a NumPy array. gpugrad.tensor takes the rest")
+    return Tensor._wrap(Array.from_numpy(a))
+
+
+def full(
+    size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Device | None = None
+) -> Tensor:
+    """A tensor of shape `size`, every element `fill_value`; its dtype follows the value unless given."""
+    value = _number("full", "fill_value", fill_value)
+    if dtype is None:
+        dtype = bool_ if isinstance(value, bool) else int32 if isinstance(value, int) else float32
+    return _filled("full", size, value, dtype, requires_grad, device)
+
+
+def zeros(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Device | None = None) -> Tensor:
+    """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`; float32 unless `dtype` says otherwise."""
+    return _filled("zeros", size, 0, dtype or float32, requires_grad, device)
+
+
+def ones(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Device | None = None) -> Tensor:
+    """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`; float32 unless `dtype` says otherwise."""
+    return _filled("ones", size, 1, dtype or float32, requires_grad, device)
+
+
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of the shape, dtype and device of `input`, every element `fill_value`."""
+    _check("full_like", input)
+    value = _number("full_like", "fill_value", fill_value)
+    return _filled("full_like", (input.shape,), value, dtype or input.dtype, requires_grad, input.device)
+
+
+def zeros_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Zeros of the shape, dtype and device of `input`."""
+    return full_like(input, 0, dtype=dtype, requires_grad=requires_grad)
+
+
+def ones_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones of the shape, dtype and device of `input`."""
+    return full_like(input, 1, dtype=dtype, requires_grad=requires_grad)
+
+
+def arange(
+    start: float, end: float | None = None, step: float = 1, *, dtype: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """start, start + step, ... up to but without `end`, in 1-D; `arange(end)` starts at 0.
+
+    int32 when all three are integers, else float32, unless `dtype` is given.
+    """
+    if end is None:
+        start, end = 0, start
+    start, end, step = (
+        _number("arange", name, value) for name, value in (("start", start), ("end", end), ("step", step))
+    )
+    if step == 0:
+        raise ValueError("arange: step is 0; it never gets anywhere")
+    if not all(math.isfinite(v) for v in (start, end, step)):
+        raise ValueError(f"arange: start, end and step are {start}, {end}, {step}; they must be finite")
+    if dtype is None:
+        dtype = float32 if any(isinstance(v, float) for v in (start, end, step)) else int32
+    count = max(0, math.ceil((end - start) / step))
+    if (end - start) * step < 0:
+        raise ValueError(f"arange: from {start} to {end} there is no way by steps of {step}; turn the sign of step")
+    host = start + np.arange(count) * step
+    return Tensor._wrap(Array.from_numpy(host, dtype)).requires_grad_(requires_grad)
+
+
+def _filled(name: str, size: Any, value: Any, dtype: Any, requires_grad: bool, device: Device | None) -> Tensor:
+    if len(size) == 1 and isinstance(size[0], Sequence):
+        size = size[0]
+    for n in size:
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+            raise TypeError(f"{name}: size is {tuple(size)!r}; sizes are integers")
+    array = Array.empty(tuple(int(n) for n in size), dtype, device)
+    return Tensor._wrap(fill(array, value)).requires_grad_(requires_grad)
+
+
+def _number(name: str, argument: str, value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"{name}: {argument} is {value!r}; it must be a number")
+    return value
+
+
+def _check(name: str, input: Any) -> None:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}: input is {type(input).__name__}; it must be a tensor")
