@@ -26,9 +26,7 @@ def check_array(function: str, name: str, a: Any, ndim: int | None = None) -> Ar
 def check_float(function: str, name: str, a: Any) -> None:
     """`a` (an Array or a Tensor) holds floating-point numbers."""
     if a.dtype not in FLOATS:
-        raise TypeError(
-            f"{function}: {name} is {a.dtype}; it must be floating point: use .to(gpugrad.float32)"
-        )
+        raise TypeError(f"{function}: {name} is {a.dtype}; it must be floating point: use .to(gpugrad.float32)")
 
 
 def check_same(function: str, **arrays: Any) -> None:
@@ -37,9 +35,7 @@ def check_same(function: str, **arrays: Any) -> None:
     first_name, first = given[0]
     for name, a in given[1:]:
         if a.device is not first.device:
-            raise ValueError(
-                f"{function}: {name} is on {a.device}, {first_name} on {first.device}; put both on one"
-            )
+            raise ValueError(f"{function}: {name} is on {a.device}, {first_name} on {first.device}; put both on one")
         if a.dtype != first.dtype:
             raise TypeError(
                 f"{function}: {name} is {a.dtype}, {first_name} is {first.dtype}; convert one with .to(...)"

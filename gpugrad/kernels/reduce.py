@@ -14,8 +14,8 @@ from ..device import Device
 from ..dtypes import C_NAME, bool_, int32, is_float, uint8
 from ..program import Define, Kernel
 from .checks import axes, check_array, check_out
-from .tuning import tuned
 from .ladder import resolve, variant
+from .tuning import tuned
 
 _SERIAL = Kernel("reduce.cl", "reduce_serial", x="in outer reduced inner", out="out outer inner")
 _TREE = Kernel("reduce.cl", "reduce_tree", x="in outer reduced inner", out="out outer chunks inner")
@@ -94,9 +94,7 @@ def _plan(shape: Shape, reduced: tuple[int, ...], keepdim: bool) -> tuple[Shape,
 
     Neighbouring axes that share a fate become one; each pass then takes the innermost reduced one.
     """
-    result = tuple(
-        1 if d in reduced else n for d, n in enumerate(shape) if keepdim or d not in reduced
-    )
+    result = tuple(1 if d in reduced else n for d, n in enumerate(shape) if keepdim or d not in reduced)
     runs: list[list[Any]] = []  # [is reduced, size], from the outermost in
     for d, n in enumerate(shape):
         if n == 1:
@@ -139,11 +137,9 @@ def _serial(kernel: Any, op: str, x: Array, out: Array, outer: int, reduced: int
 def _tree(kernel: Any, op: str, x: Array, out: Array, outer: int, reduced: int, inner: int) -> None:
     """One work-group for each result, halving in local memory."""
     group = tuned("reduce group", x.device)
-    for x, out, reduced, chunks in _passes(x, out, outer, reduced, inner, ROW_CHUNK):
+    for a, to, n, chunks in _passes(x, out, outer, reduced, inner, ROW_CHUNK):
         size = outer * chunks * inner * group
-        _TREE.launch(
-            x.dtype, (size,), (group,), x, out, reduced, inner, ROW_CHUNK, chunks, defines=_defines(op, x, out)
-        )
+        _TREE.launch(a.dtype, (size,), (group,), a, to, n, inner, ROW_CHUNK, chunks, defines=_defines(op, a, to))
 
 
 @variant("reduce", "blocked")
@@ -152,12 +148,12 @@ def _blocked(kernel: Any, op: str, x: Array, out: Array, outer: int, reduced: in
     strip = tuned("reduce strip", x.device)
     local = (4,) if x.device.kind == "cpu" else (64,)
     chunk = ROW_CHUNK if inner == 1 else COLUMN_CHUNK
-    for x, out, reduced, chunks in _passes(x, out, outer, reduced, inner, chunk):
-        n, defines = outer * chunks * -(-inner // strip), _defines(op, x, out)
+    for a, to, n, chunks in _passes(x, out, outer, reduced, inner, chunk):
+        total, defines = outer * chunks * -(-inner // strip), _defines(op, a, to)
         if inner == 1:
-            _ROWS.launch(x.dtype, (n,), local, x, out, reduced, chunk, chunks, n, defines=defines)
+            _ROWS.launch(a.dtype, (total,), local, a, to, n, chunk, chunks, total, defines=defines)
         else:
-            _STRIPS.launch(x.dtype, (n,), local, x, out, reduced, inner, chunk, chunks, n, defines=defines)
+            _STRIPS.launch(a.dtype, (total,), local, a, to, n, inner, chunk, chunks, total, defines=defines)
 
 
 def _passes(x: Array, out: Array, outer: int, reduced: int, inner: int, chunk: int) -> Any:
