@@ -21,3 +21,28 @@ default_role = "literal"  # docstrings write `x` for code, as Markdown does
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # a signature of PyTorch's is known by its names; the types stand in the text
 autodoc_default_options = {"members": True}
+
+
+def docstring_to_rst(app, what, name, obj, options, lines):
+    """Docstrings are written as one writes to a person: lists and indented code as in Markdown, `x` for code."""
+    out, in_code = [], False
+    for line in lines:
+        indented = line.startswith("    ")
+        if in_code and line and not indented:
+            in_code = False
+        before = out[-1] if out else ""
+        if indented and not in_code and not before:
+            in_code = True
+            out += ["::", ""]
+        elif line.startswith("- ") and before and not before.startswith(("- ", "  ")):
+            out.append("")
+        if not in_code:
+            pieces = line.split("`")  # what is not between backticks is plain text
+            pieces[::2] = [p.replace("*", r"\*").replace("|", r"\|") for p in pieces[::2]]
+            line = "`".join(pieces)
+        out.append(line)
+    lines[:] = out
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", docstring_to_rst)

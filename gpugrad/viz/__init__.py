@@ -1,0 +1,1 @@
+"""Pictures. They stand on top of everything else, and nothing below imports them."""

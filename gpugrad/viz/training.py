@@ -1,0 +1,91 @@
+"""Two pictures of a training run: how it went, and what the network still gets wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+INK, MUTED, LINE, PAPER = "#1d2024", "#5f656d", "#cbd0d6", "#ffffff"
+
+
+def curve(steps: Sequence[tuple[float, float]], accuracy: Sequence[float], title: str) -> Figure:
+    """Loss and test accuracy over the epochs.
+
+    steps: (epochs gone by, training loss of one batch) pairs; accuracy: test accuracy after each epoch, 0 to 1.
+    """
+    figure = Figure(figsize=(9, 3.6), layout="constrained", facecolor=PAPER)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold", color=INK)
+    left, right = figure.subplots(1, 2)
+    epochs = max(len(accuracy), 1)
+
+    when, loss = np.array(steps, dtype=float).reshape(-1, 2).T
+    left.plot(when, loss, ".", markersize=3, color=LINE)
+    left.plot(when, _smooth(loss), color=INK, linewidth=1.6)
+    left.set_title("training loss: batches, and their running mean", **_heading())
+    if loss.size and loss.min() > 0:
+        left.set_yscale("log")
+
+    at = np.arange(1, len(accuracy) + 1)
+    percent = 100 * np.asarray(accuracy, dtype=float)
+    right.plot(at, percent, "o-", color=INK, linewidth=1.6, markersize=5)
+    for x, y in zip(at, percent):
+        if epochs <= 12 or x in (1, epochs):
+            note = f"{y:.2f} %"
+            right.annotate(note, (x, y), (5, -11), textcoords="offset points", fontsize=8, color=INK)
+    right.set_title("accuracy on the test digits, %", **_heading())
+    right.margins(y=0.2)
+    right.set_xlim(0.5, epochs + 0.9)
+
+    for axes in (left, right):
+        axes.set_xlabel("epoch", fontsize=9, color=MUTED)
+        axes.tick_params(labelsize=8, colors=MUTED)
+        axes.grid(color=LINE, linewidth=0.5, alpha=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.spines[["left", "bottom"]].set_color(LINE)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    left.set_xlim(0, epochs)
+    return figure
+
+
+def gallery(images: np.ndarray, labels: np.ndarray, probabilities: np.ndarray, limit: int = 60) -> Figure:
+    """The digits that the network gets wrong, those it was surest of first.
+
+    images: (N, H, W); labels: (N,); probabilities: (N, 10), what the network gives each digit.
+    """
+    said = probabilities.argmax(axis=1)
+    wrong = np.flatnonzero(said != labels)
+    wrong = wrong[np.argsort(-probabilities[wrong, said[wrong]], kind="stable")]
+    shown = wrong[:limit]
+    columns = 10
+    rows = max(1, -(-len(shown) // columns))
+    figure = Figure(figsize=(9, 0.75 + 1.12 * rows), layout="constrained", facecolor=PAPER)
+    title = f"{len(wrong):,} of {len(labels):,} test digits are wrong"
+    if len(shown) < len(wrong):
+        title += f"; here are the {len(shown)} that the network was surest of"
+    if len(shown):
+        title += "\n"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold", color=INK)
+    if len(shown):
+        what = "what it is → what the network said, and how sure it was"
+        figure.text(0.01, 1 - 0.38 / figure.get_figheight(), what, fontsize=9, color=MUTED, va="center")
+    for axes in figure.subplots(rows, columns, squeeze=False).flat:
+        axes.set_axis_off()
+    for axes, i in zip(figure.axes, shown):
+        axes.imshow(images[i], cmap="gray_r", interpolation="nearest")
+        axes.set_title(f"{labels[i]} → {said[i]}", fontsize=10, color=INK, pad=3)
+        sure = f"{100 * probabilities[i, said[i]]:.0f} %"
+        axes.text(0.5, -0.02, sure, transform=axes.transAxes, ha="center", va="top", fontsize=8, color=MUTED)
+    return figure
+
+
+def _heading() -> dict[str, object]:
+    return {"loc": "left", "fontsize": 9, "color": MUTED}
+
+
+def _smooth(values: np.ndarray, width: int = 10) -> np.ndarray:
+    """The mean of the last `width` values at each place (of fewer, at the beginning)."""
+    total = np.cumsum(np.concatenate([[0.0], values]))
+    first = np.maximum(np.arange(1, len(total)) - width, 0)
+    return (total[1:] - total[first]) / np.arange(1, len(total)).clip(max=width)
