@@ -1,4 +1,4 @@
-"""Reductions: sum, mean, max and min over any axes of an Array."""
+"""Reductions: sum, mean, max, min, argmax and argmin over any axes of an Array."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..array import Array, Shape
 from ..device import Device
 from ..dtypes import C_NAME, bool_, int32, is_float, uint8
 from ..program import Define, Kernel
+from .argmax import extremum
 from .checks import axes, check_array, check_out
 from .ladder import resolve, variant
 from .tuning import tuned
@@ -38,7 +39,7 @@ _START = {
     "max": ("-INFINITY", "INT_MIN"),
     "min": ("INFINITY", "INT_MAX"),
 }
-OPERATIONS = ("sum", "mean", "max", "min")
+OPERATIONS = ("sum", "mean", "max", "min", "argmax", "argmin")
 
 
 def reduce(
@@ -50,11 +51,12 @@ def reduce(
     variant: str | None = None,
     out: Array | None = None,
 ) -> Array:
-    """`op` ("sum", "mean", "max" or "min") over the axes `dim` (one, several, or None for all of them).
+    """`op` ("sum", "mean", "max", "min", "argmax" or "argmin") over the axes `dim`: one, several, or None for all.
 
     keepdim leaves reduced axes in place with size 1. A sum of int32, uint8 or bool is int32 and wraps around at
-    2^31; mean takes floating point only; max and min keep the dtype, and a NaN wins. Over no elements a sum is 0, a
-    mean NaN, and max and min raise ValueError.
+    2^31; mean takes floating point only; max and min keep the dtype, and a NaN wins. argmax and argmin take one axis,
+    or None for the flat index; they give int32, the first of equals. Over no elements a sum is 0, a mean NaN, and the
+    others raise ValueError.
 
     Rounding: a sum's error is at most 260 passes eps/2 sum|x|, where a pass shortens the axis by 256 or more
     (so 3 passes for 10 million elements); the variant "serial" loses n eps/2 sum|x| for n elements.
@@ -62,7 +64,11 @@ def reduce(
     if op not in OPERATIONS:
         raise ValueError(f"reduce: op is {op!r}; there is {', '.join(OPERATIONS)}")
     check_array(op, "x", x)
-    _check_op(op, x, dim)
+    if op == "mean" and not is_float(x.dtype):
+        raise TypeError(f"mean: x is {x.dtype}; a mean is a fraction, convert with .to(gpugrad.float32) first")
+    if op in ("argmax", "argmin"):
+        _, indices = extremum(op[3:], x, dim, keepdim, variant=variant, name=op, out=out)  # type: ignore[arg-type]
+        return indices
     shape, groups, count = _plan(x.shape, axes(op, dim, x.ndim), bool(keepdim))
     if count == 0 and op in ("max", "min") and math.prod(shape):
         raise ValueError(f"{op}: x has shape {x.shape}, so there is nothing to take the {op} of; it needs an element")
@@ -81,11 +87,6 @@ def reduce(
 def result_dtype(op: str, dtype: np.dtype) -> np.dtype:
     """What `op` of a `dtype` Array holds."""
     return int32 if op == "sum" and not is_float(dtype) else dtype
-
-
-def _check_op(op: str, x: Array, dim: Any) -> None:
-    if op == "mean" and not is_float(x.dtype):
-        raise TypeError(f"mean: x is {x.dtype}; a mean is a fraction, convert with .to(gpugrad.float32) first")
 
 
 @lru_cache(maxsize=1024)
