@@ -219,6 +219,35 @@ class Tensor:
     def to(self, dtype: Any) -> Tensor:
         return ops.to(self, dtype)
 
+    # Reductions
+
+    def sum(self, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+        return ops.sum(self, dim, keepdim, dtype=dtype)
+
+    def mean(self, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+        return ops.mean(self, dim, keepdim, dtype=dtype)
+
+    def max(self, dim: Any = None, keepdim: bool = False) -> Any:
+        return ops.max(self, dim, keepdim)
+
+    def min(self, dim: Any = None, keepdim: bool = False) -> Any:
+        return ops.min(self, dim, keepdim)
+
+    def amax(self, dim: Any = None, keepdim: bool = False) -> Tensor:
+        return ops.amax(self, dim, keepdim)
+
+    def amin(self, dim: Any = None, keepdim: bool = False) -> Tensor:
+        return ops.amin(self, dim, keepdim)
+
+    def argmax(self, dim: Any = None, keepdim: bool = False) -> Tensor:
+        return ops.argmax(self, dim, keepdim)
+
+    def argmin(self, dim: Any = None, keepdim: bool = False) -> Tensor:
+        return ops.argmin(self, dim, keepdim)
+
+    def var(self, dim: Any = None, keepdim: bool = False, *, correction: float = 1) -> Tensor:
+        return ops.var(self, dim, keepdim, correction=correction)
+
     # In place
 
     def add_(self, other: Any) -> Tensor:

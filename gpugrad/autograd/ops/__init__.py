@@ -30,3 +30,4 @@ from .elementwise import (
     to,
     where,
 )
+from .reduce import amax, amin, argmax, argmin, max, mean, min, sum, var
