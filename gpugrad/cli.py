@@ -1,4 +1,4 @@
-"""The command line: `gpugrad train`, `gpugrad doctor`.
+"""The command line: `gpugrad train`, `gpugrad doctor`, `gpugrad bench`.
 
 Each command imports what it needs when it runs, so that `gpugrad doctor` works where OpenCL does not.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from . import __version__
 from .errors import GpugradError
@@ -18,11 +19,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.run(options)
-    except (GpugradError, ValueError) as error:
+    except (GpugradError, ValueError, OSError) as error:
         print(f"gpugrad {options.command}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(file=sys.stderr)
+        print(f"\ngpugrad {options.command}: stopped", file=sys.stderr)
         return 130
 
 
@@ -31,9 +32,51 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"gpugrad {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    doctor = commands.add_parser("doctor", help="try each OpenCL device, and name the fix for what fails")
+    about = "train the course's network on MNIST; write weights and pictures"
+    train = commands.add_parser("train", help=about, description=f"{about[0].upper()}{about[1:]}.")
+    train.add_argument("--data", metavar="WHICH", help="subset (the default: digits that ship with gpugrad), full, "
+                       "auto, or a folder of idx files")  # fmt: skip
+    train.add_argument("--epochs", type=int, metavar="N", help="how often to go through the digits (default: 5)")
+    train.add_argument("--batch-size", type=int, metavar="N", help="digits in a step (default: 64)")
+    train.add_argument("--lr", type=float, metavar="X", help="Adam's first learning rate (default: 0.002); it decays "
+                       "linearly to 0")  # fmt: skip
+    train.add_argument("--seed", type=int, metavar="N", help="of weights and order (default: 0)")
+    train.add_argument("--out", type=Path, default=Path("out"), metavar="DIR", help="where files go (default: out)")
+    train.add_argument("--resume", action="store_true", help="go on from DIR/checkpoint.safetensors")
+    train.add_argument("--device", metavar="WHICH", help="gpu, cpu, part of a name, or a number as doctor lists them")
+    train.set_defaults(run=_train)
+
+    about = "list the OpenCL devices, run a kernel on each, and name the command that mends what fails"
+    doctor = commands.add_parser("doctor", help=about, description=f"{about[0].upper()}{about[1:]}.")
     doctor.set_defaults(run=_doctor)
     return parser
+
+
+def _train(options: argparse.Namespace) -> int:
+    from .device import use_device
+    from .train import Run, Settings, train
+
+    if options.device is not None:
+        use_device(options.device)
+    names = ("data", "epochs", "batch_size", "lr", "seed")
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    if options.resume:
+        run = Run.resumed(options.out / "checkpoint.safetensors")
+        for name, value in given.items():
+            began = getattr(run.settings, name)
+            if value != began:
+                option = f"--{name.replace('_', '-')}"
+                raise ValueError(f"this run began with {option} {began}; --resume goes on so, leave {option} out")
+        print(f"Going on after epoch {run.done} of {run.settings.epochs}.")
+    else:
+        run = Run(Settings(**given))
+    try:
+        train(run, options.out)
+    except KeyboardInterrupt:
+        if run.done:
+            print(f"\nStopped after epoch {run.done}. Go on with: gpugrad train --resume --out {options.out}")
+        raise
+    return 0
 
 
 def _doctor(options: argparse.Namespace) -> int:

@@ -1,0 +1,197 @@
+"""`gpugrad train`: the course's network on MNIST.
+
+After each epoch the whole state is in OUT/checkpoint.safetensors: weights, the optimiser's moments, the schedule, the
+random generator, the history. `--resume` goes on from there, and ends where an unbroken run would have ended.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from . import data, no_grad, optim
+from .checkpoint import read_checkpoint, replacing, write_checkpoint
+from .data import ImageDataset
+from .device import current_device
+from .errors import DataError
+from .generator import default_generator, manual_seed
+from .models import course_cnn
+from .nn import functional as F
+from .serialize import save
+
+_LOOK_EVERY = 10  # batches between two looks at the loss: each look waits for the device
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides the result of a run, on one device."""
+
+    data: str = "subset"
+    epochs: int = 5
+    batch_size: int = 64
+    lr: float = 2e-3
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1:
+            raise ValueError(f"epochs is {self.epochs}; it must be 1 or more")
+        if not 0 < self.lr < float("inf"):
+            raise ValueError(f"lr is {self.lr}; it must be a positive number")
+
+
+@dataclass
+class History:
+    """What happened so far; accuracy is on the test digits, from 0 to 1."""
+
+    steps: list[tuple[float, float]] = field(default_factory=list)  # (epochs gone by, loss of that batch)
+    loss: list[float] = field(default_factory=list)  # the mean over each epoch
+    accuracy: list[float] = field(default_factory=list)  # after each epoch
+    seconds: list[float] = field(default_factory=list)  # of each epoch, the test included
+
+
+class Run:
+    """A training run, which `epoch()` takes one epoch further, and whose `state` is all it needs to go on."""
+
+    def __init__(self, settings: Settings):
+        self.settings, self.history = settings, History()
+        self.train_set, self.test_set = digits(True, settings.data), digits(False, settings.data)
+        manual_seed(settings.seed)
+        self.model = course_cnn()
+        self.loader = data.DataLoader(self.train_set, settings.batch_size, shuffle=True)
+        self.optimizer = optim.Adam(self.model.parameters(), lr=settings.lr)
+        steps = settings.epochs * len(self.loader)
+        self.schedule = optim.lr_scheduler.LinearLR(self.optimizer, 1.0, 0.0, total_iters=steps)
+
+    @property
+    def done(self) -> int:
+        """How many epochs are behind it."""
+        return len(self.history.accuracy)
+
+    def epoch(self, look: Callable[[int, float], None]) -> None:
+        """Train on every digit once, then test. `look(batches, loss)` is called now and then, for a progress bar."""
+        start = time.perf_counter()
+        total = self._train(look)
+        said = self.probabilities().argmax(axis=1)
+        self.history.loss.append(total)
+        self.history.accuracy.append(float((said == self.test_set.labels).mean()))
+        self.history.seconds.append(time.perf_counter() - start)
+
+    def _train(self, look: Callable[[int, float], None]) -> float:
+        self.model.train()
+        total: Any = 0.0
+        batches = len(self.loader)
+        for i, (images, labels) in enumerate(self.loader, start=1):
+            self.optimizer.zero_grad()
+            loss = F.cross_entropy(self.model(images), labels)
+            loss.backward()
+            self.optimizer.step()
+            self.schedule.step()
+            with no_grad():
+                total = loss.detach() * len(labels) + total
+            if i % _LOOK_EVERY == 0 or i == batches:
+                value = loss.item()
+                self.history.steps.append((self.done + i / batches, value))
+                look(i, value)
+        return total.item() / len(self.train_set)
+
+    def probabilities(self) -> np.ndarray:
+        """What the network gives each digit, for each test image: float32 (N, 10)."""
+        self.model.eval()
+        with no_grad():
+            batches = data.DataLoader(self.test_set, batch_size=500)
+            return np.concatenate([F.softmax(self.model(images), dim=1).numpy() for images, _ in batches])
+
+    def state(self) -> dict[str, Any]:
+        """All that decides what comes next: tensors, numbers and words."""
+        return {
+            "settings": asdict(self.settings),
+            "source": [self.train_set.source, self.test_set.source],
+            "history": asdict(self.history),
+            "generator": default_generator.get_state(),
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "schedule": self.schedule.state_dict(),
+        }
+
+    @staticmethod
+    def resumed(path: Path) -> Run:
+        """The run whose state a checkpoint holds."""
+        state = read_checkpoint(path)
+        try:
+            run = Run(Settings(**state["settings"]))
+            sources = [run.train_set.source, run.test_set.source]
+            if state["source"] != sources:
+                raise DataError(f"{path} was trained on {state['source'][0]}, and now there are {sources[0]}")
+            run.history = History(**state["history"])
+            run.model.load_state_dict(state["model"])
+            run.optimizer.load_state_dict(state["optimizer"])
+            run.schedule.load_state_dict(state["schedule"])
+            default_generator.set_state(state["generator"])
+        except (KeyError, TypeError) as error:
+            raise DataError(f"{path} is not a checkpoint of this version of gpugrad train: {error}") from error
+        return run
+
+
+def digits(train: bool, source: str) -> ImageDataset:
+    """MNIST, or other data of its format; DataError if the course's network cannot take them."""
+    found = data.mnist(train, source)
+    if found.images.shape[1:] != (28, 28) or len(found) == 0 or found.labels.max() > 9:
+        raise DataError(
+            f"{found.source}: {len(found)} images of {found.images.shape[1:]}, labels up to "
+            f"{found.labels.max(initial=0)}; the course's network takes images of (28, 28) and labels 0 to 9"
+        )
+    return found
+
+
+def train(run: Run, out: Path, show_bar: bool | None = None) -> None:
+    """Take a run to its end, printing how it goes, and write weights, checkpoint and pictures into `out`.
+
+    Ctrl-C (KeyboardInterrupt) leaves the last whole epoch's files. show_bar: None shows it in a terminal only.
+    """
+    settings = run.settings
+    out.mkdir(parents=True, exist_ok=True)
+    print(f"Training on {run.train_set.source}.\nTesting on {run.test_set.source}.")
+    parameters = sum(p.array.size for p in run.model.parameters())
+    print(f"The course's network, {parameters:,} parameters, on {current_device()}.\n", flush=True)
+    hide = None if show_bar is None else not show_bar
+    while run.done < settings.epochs:
+        name = f"epoch {run.done + 1}/{settings.epochs}"
+        with tqdm(total=len(run.loader), desc=name, unit=" batches", leave=False, disable=hide) as bar:
+
+            def look(batches: int, loss: float, bar: Any = bar) -> None:
+                bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
+                bar.update(batches - bar.n)
+
+            run.epoch(look)
+        write_checkpoint(out / "checkpoint.safetensors", run.state())
+        history = run.history
+        print(
+            f"{name}: loss {history.loss[-1]:.4f}, test accuracy {100 * history.accuracy[-1]:.2f} %, "
+            f"{history.seconds[-1]:.1f} s",
+            flush=True,
+        )
+    with replacing(out / "weights.safetensors") as path:
+        save(run.model.state_dict(), path)
+    draw(run, out)
+    print(f"\n{out}: weights.safetensors, curve.png, mistakes.png")
+
+
+def draw(run: Run, out: Path) -> None:
+    """The two pictures of a run."""
+    from .viz.training import curve, gallery
+
+    history, test = run.history, run.test_set
+    title = f"{100 * history.accuracy[-1]:.2f} % of {len(test):,} test digits right, after {run.done} epochs"
+    figures = {
+        "curve.png": curve(history.steps, history.accuracy, title),
+        "mistakes.png": gallery(test.images, test.labels, run.probabilities()),
+    }
+    for name, figure in figures.items():
+        with replacing(out / name) as path:
+            figure.savefig(path, format="png", dpi=150)
