@@ -25,6 +25,8 @@ class Tensor:
     __array_priority__ = 1000  # np_array * tensor is the tensor's business
 
     array: Array
+    _copied_by: str | None
+    _output: int
     grad: Tensor | None
     grad_fn: Any
     requires_grad: bool
@@ -219,6 +221,40 @@ class Tensor:
     def to(self, dtype: Any) -> Tensor:
         return ops.to(self, dtype)
 
+    # Shapes
+
+    def reshape(self, *shape: Any) -> Tensor:
+        return ops.reshape(self, _several(shape))
+
+    def view(self, *shape: Any) -> Tensor:
+        return ops.view(self, _several(shape))
+
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+        return ops.flatten(self, start_dim, end_dim)
+
+    def squeeze(self, dim: Any = None) -> Tensor:
+        return ops.squeeze(self, dim)
+
+    def unsqueeze(self, dim: int) -> Tensor:
+        return ops.unsqueeze(self, dim)
+
+    def permute(self, *dims: Any) -> Tensor:
+        return ops.permute(self, _several(dims))
+
+    def transpose(self, dim0: int, dim1: int) -> Tensor:
+        return ops.transpose(self, dim0, dim1)
+
+    @property
+    def T(self) -> Tensor:
+        """All axes in reverse order; a copy."""
+        return ops.reverse_axes(self)
+
+    def expand(self, *sizes: Any) -> Tensor:
+        return ops.expand(self, _several(sizes))
+
+    def flip(self, *dims: Any) -> Tensor:
+        return ops.flip(self, _several(dims))
+
     # Reductions
 
     def sum(self, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -280,6 +316,11 @@ class Tensor:
         unless `retain_graph` (None means `create_graph`).
         """
         engine.backward([self], [gradient], retain_graph, create_graph)
+
+
+def _several(sizes: tuple[Any, ...]) -> Any:
+    """`x.reshape(2, 3)` and `x.reshape((2, 3))` are the same."""
+    return sizes[0] if len(sizes) == 1 and not hasattr(sizes[0], "__index__") else sizes
 
 
 _tensor_classes.add(Tensor)

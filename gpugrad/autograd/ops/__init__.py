@@ -30,4 +30,19 @@ from .elementwise import (
     to,
     where,
 )
+from .random import dropout, rand, rand_like, randn, randn_like, randperm
 from .reduce import amax, amin, argmax, argmin, max, mean, min, sum, var
+from .shape import (
+    cat,
+    expand,
+    flatten,
+    flip,
+    permute,
+    reshape,
+    reverse_axes,
+    squeeze,
+    stack,
+    transpose,
+    unsqueeze,
+    view,
+)

@@ -1,0 +1,52 @@
+"""The transpose of matrices in a batch: naive, blocked for a CPU's cache, tiled through a GPU's local memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..array import Array
+from ..program import Kernel
+from .checks import check_array, check_out
+from .ladder import resolve, variant
+from .tuning import tuned
+
+_NAIVE = Kernel("transpose.cl", "transpose_naive", x="in N R C", out="out N C R")
+_BLOCKED = Kernel("transpose.cl", "transpose_blocked", x="in N R C", out="out N C R")
+_TILED = Kernel("transpose.cl", "transpose_tiled", x="in N R C", out="out N C R")
+
+BLOCK = 32
+TILE, ROWS = 32, 8  # a warp of 32 reads one row of the tile; 8 rows at a time
+
+
+def transpose(x: Array, *, variant: str | None = None, out: Array | None = None) -> Array:
+    """`x` (..., R, C) with its last two axes swapped: (..., C, R)."""
+    check_array("transpose", "x", x)
+    if x.ndim < 2:
+        raise ValueError(f"transpose: x has shape {x.shape}; it must have 2 dimensions or more")
+    R, C = x.shape[-2:]
+    out = check_out("transpose", out, x.shape[:-2] + (C, R), x.dtype, x.device)
+    if x.size:
+        run, custom = resolve("transpose", variant, tuned("transpose", x.device))
+        run(custom, x, out, x.size // (R * C), R, C)
+    return out
+
+
+@variant("transpose", "naive")
+def _naive(kernel: Any, x: Array, out: Array, N: int, R: int, C: int) -> None:
+    if kernel is None:
+        _NAIVE.launch(x.dtype, (C, R, N), (16, 16, 1), x, out, R, C)
+    else:
+        kernel(x, out, R, C, global_size=(-(-C // 16) * 16, -(-R // 16) * 16, N), local_size=(16, 16, 1))
+
+
+@variant("transpose", "blocked")
+def _blocked(kernel: Any, x: Array, out: Array, N: int, R: int, C: int) -> None:
+    blocks = (-(-C // BLOCK), -(-R // BLOCK), N)
+    _BLOCKED.launch(x.dtype, blocks, (1, 1, 1), x, out, R, C, defines=(("BLOCK", str(BLOCK)),))
+
+
+@variant("transpose", "tiled")
+def _tiled(kernel: Any, x: Array, out: Array, N: int, R: int, C: int) -> None:
+    tiles = (-(-C // TILE) * TILE, -(-R // TILE) * ROWS, N)
+    defines = (("TILE", str(TILE)), ("ROWS", str(ROWS)))
+    _TILED.launch(x.dtype, tiles, (TILE, ROWS, 1), x, out, R, C, defines=defines)
