@@ -44,6 +44,11 @@ if TYPE_CHECKING:
         ones,
         ones_like,
         pow,
+        rand,
+        rand_like,
+        randn,
+        randn_like,
+        randperm,
         relu,
         sigmoid,
         sqrt,
@@ -66,8 +71,10 @@ if TYPE_CHECKING:
         NoDeviceError,
         OutOfDeviceMemory,
     )
+    from .generator import Generator, default_generator, manual_seed
     from .kernels import use_kernels
     from .program import Local, on_launch
+    from .serialize import load, save
 
 # Where each name comes from: the imports above, for the interpreter. A module's own name stands for the module.
 _HOME = {
@@ -76,14 +83,16 @@ _HOME = {
         "array": "Array",
         "autograd": "Function Tensor enable_grad grad is_grad_enabled no_grad set_grad_enabled",
         "autograd.ops": """abs add arange clone div eq exp from_numpy full full_like ge gt le log logical_and
-            logical_not logical_or lt maximum minimum mul ne neg ones ones_like pow relu sigmoid sqrt sub tanh
-            tensor where zeros zeros_like""",
+            logical_not logical_or lt maximum minimum mul ne neg ones ones_like pow rand rand_like randn
+            randn_like randperm relu sigmoid sqrt sub tanh tensor where zeros zeros_like""",
         "custom": "kernel",
         "device": "Device current_device devices use_device",
         "errors": """AutogradError DataError DeviceLost GpugradError KernelArgumentError KernelBuildError NoDeviceError
             OutOfDeviceMemory""",
+        "generator": "Generator default_generator manual_seed",
         "kernels": "use_kernels",
         "program": "Local on_launch",
+        "serialize": "load save",
     }.items()
     for name in names.split()
 }

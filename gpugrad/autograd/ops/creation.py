@@ -100,13 +100,18 @@ def arange(
 
 
 def _filled(name: str, size: Any, value: Any, dtype: Any, requires_grad: bool, device: Device | None) -> Tensor:
+    array = Array.empty(_shape(name, size), dtype, device)
+    return Tensor._wrap(fill(array, value)).requires_grad_(requires_grad)
+
+
+def _shape(name: str, size: Any) -> tuple[int, ...]:
+    """The shape that `f(2, 3)` and `f((2, 3))` both mean."""
     if len(size) == 1 and isinstance(size[0], Sequence):
         size = size[0]
     for n in size:
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
             raise TypeError(f"{name}: size is {tuple(size)!r}; sizes are integers")
-    array = Array.empty(tuple(int(n) for n in size), dtype, device)
-    return Tensor._wrap(fill(array, value)).requires_grad_(requires_grad)
+    return tuple(int(n) for n in size)
 
 
 def _number(name: str, argument: str, value: Any) -> Any:

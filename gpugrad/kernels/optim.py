@@ -1,0 +1,231 @@
+"""Optimiser updates on Arrays, in place; see optim.cl for the formulas.
+
+Each rule has two rungs: "one" launches for each parameter, "eight" for up to eight parameters at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..array import MAX_ELEMENTS, Array, Shape
+from ..device import Device
+from ..program import Kernel
+from .checks import check_array, check_float, check_same
+from .ladder import resolve, variant
+from .tuning import tuned
+
+_LOCAL = (64,)  # of the kernels for one parameter
+_SPAN = 1024  # elements that a work-group of the kernels for eight parameters takes
+_DEFINES = (("SPAN", str(_SPAN)),)
+_EIGHT = {f"p{j}": "inout" for j in range(8)} | {f"g{j}": "in" for j in range(8)}
+
+_SGD = Kernel("optim.cl", "sgd", p="inout", g="in")
+_SGD_EIGHT = Kernel("optim.cl", "sgd_eight", **_EIGHT)
+_MOMENTUM = Kernel("optim.cl", "sgd_momentum", p="inout", g="in", m="inout")
+_MOMENTUM_EIGHT = Kernel("optim.cl", "sgd_momentum_eight", m="partial", **_EIGHT)
+_ADAM = Kernel("optim.cl", "adam", p="inout", g="in", m="inout", v="inout")
+_ADAM_EIGHT = Kernel("optim.cl", "adam_eight", m="partial", v="partial", **_EIGHT)
+
+
+class Packed:
+    """Zeros in the shapes of some parameters, one behind another in one block.
+
+    Attributes: `flat` (the whole, 1-D), `parts` (one Array for each parameter, on the same memory), `firsts` (where
+    each starts in `flat`, in elements: multiples of what a work-group takes, at which a device can start a buffer).
+    """
+
+    def __init__(self, shapes: Sequence[Shape], dtype: np.dtype, device: Device):
+        unit = math.lcm(_SPAN, device.alignment // math.gcd(device.alignment, dtype.itemsize))
+        self.firsts, end = [], 0
+        for shape in shapes:
+            self.firsts.append(end)
+            end += _round_up(math.prod(shape), unit)
+        # A part of no elements may start at the end, where there is no byte to start a buffer at.
+        self.flat = Array.from_numpy(np.zeros(end + unit, dtype), device=device)
+        self.parts = [
+            self.flat._view(tuple(shape), first * dtype.itemsize) for shape, first in zip(shapes, self.firsts)
+        ]
+
+
+def sgd(
+    parameters: Sequence[Array],
+    gradients: Sequence[Array | None],
+    *,
+    lr: float,
+    weight_decay: float = 0.0,
+    variant: str | None = None,
+) -> None:
+    """p -= lr (g + weight_decay p) for each parameter that has a gradient."""
+    wanted = _wanted("sgd", parameters, gradients)
+    run, custom = resolve("sgd", variant, "eight")
+    run(custom, parameters, gradients, wanted, lr, weight_decay)
+
+
+@variant("sgd", "one")
+def _sgd_one(custom: Any, parameters: Any, gradients: Any, wanted: list[int], *rule: float) -> None:
+    for i in wanted:
+        p = parameters[i]
+        _launch_one(_SGD, custom, p, p, gradients[i], p.size, *rule)
+
+
+@variant("sgd", "eight")
+def _sgd_eight(_: Any, parameters: Any, gradients: Any, wanted: list[int], *rule: float) -> None:
+    for eight in _eights(wanted):
+        firsts, end = [], 0
+        for i in eight:
+            firsts.append(end)
+            end += _round_up(parameters[i].size, _SPAN)
+        if end > MAX_ELEMENTS:  # more than the kernel can number through
+            _sgd_one(None, parameters, gradients, eight, *rule)
+            continue
+        _launch_eight(_SGD_EIGHT, parameters[eight[0]], end, *_places(eight, parameters, gradients, firsts), *rule)
+
+
+def sgd_momentum(
+    parameters: Sequence[Array],
+    gradients: Sequence[Array | None],
+    buffers: Packed,
+    *,
+    lr: float,
+    momentum: float,
+    dampening: float = 0.0,
+    weight_decay: float = 0.0,
+    nesterov: bool = False,
+    first_step: bool = False,
+    variant: str | None = None,
+) -> None:
+    """m = momentum m + (1 - dampening) g, p -= lr m (`nesterov`: p -= lr (g + momentum m)).
+
+    At the `first_step` m = g. `buffers` holds m for all parameters, also those without a gradient now.
+    """
+    wanted = _wanted("sgd_momentum", parameters, gradients, buffers)
+    run, custom = resolve("sgd_momentum", variant, "eight")
+    rule = (lr, weight_decay, momentum, dampening, int(nesterov), int(first_step))
+    run(custom, parameters, gradients, (buffers,), wanted, rule)
+
+
+@variant("sgd_momentum", "one")
+def _momentum_one(custom: Any, *call: Any) -> None:
+    _one_by_one(_MOMENTUM, custom, *call)
+
+
+@variant("sgd_momentum", "eight")
+def _momentum_eight(_: Any, *call: Any) -> None:
+    _by_eights(_MOMENTUM_EIGHT, *call)
+
+
+def adam(
+    parameters: Sequence[Array],
+    gradients: Sequence[Array | None],
+    exp_avg: Packed,
+    exp_avg_sq: Packed,
+    *,
+    step: int,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float = 0.0,
+    decoupled: bool = False,
+    variant: str | None = None,
+) -> None:
+    """Adam's update number `step` (from 1) for each parameter that has a gradient; `decoupled` makes it AdamW's."""
+    wanted = _wanted("adam", parameters, gradients, exp_avg, exp_avg_sq)
+    if step < 1:
+        raise ValueError(f"adam: step is {step}; the first one is 1")
+    run, custom = resolve("adam", variant, "eight")
+    shrink = 1 - lr * weight_decay if decoupled else 1.0
+    root = math.sqrt(1 - beta2**step)
+    rule = (lr / (1 - beta1**step), beta1, beta2, eps, 0.0 if decoupled else weight_decay, shrink, root)
+    run(custom, parameters, gradients, (exp_avg, exp_avg_sq), wanted, rule)
+
+
+@variant("adam", "one")
+def _adam_one(custom: Any, *call: Any) -> None:
+    _one_by_one(_ADAM, custom, *call)
+
+
+@variant("adam", "eight")
+def _adam_eight(_: Any, *call: Any) -> None:
+    _by_eights(_ADAM_EIGHT, *call)
+
+
+def _one_by_one(
+    kernel: Kernel, custom: Any, parameters: Any, gradients: Any, memory: Any, wanted: list[int], rule: Any
+) -> None:
+    for i in wanted:
+        p = parameters[i]
+        _launch_one(kernel, custom, p, p, gradients[i], *(packed.parts[i] for packed in memory), p.size, *rule)
+
+
+def _by_eights(kernel: Kernel, parameters: Any, gradients: Any, memory: Any, wanted: list[int], rule: Any) -> None:
+    firsts = memory[0].firsts
+    flats = [packed.flat for packed in memory]
+    for eight in _eights(wanted):
+        start, last = firsts[eight[0]], eight[-1]
+        end = firsts[last] + parameters[last].size
+        places = _places(eight, parameters, gradients, [firsts[i] for i in eight])
+        _launch_eight(kernel, flats[0], end - start, *places, *flats, start, *rule)
+
+
+def _launch_one(kernel: Kernel, custom: Any, p: Array, *args: Any) -> None:
+    if custom is None:
+        kernel.launch(p.dtype, (p.size,), _LOCAL, *args, defines=_DEFINES)
+    elif p.size:
+        custom(*args, global_size=(_round_up(p.size, _LOCAL[0]),), local_size=_LOCAL)
+
+
+def _launch_eight(kernel: Kernel, like: Array, elements: int, *args: Any) -> None:
+    group = tuned("optim group", like.device)
+    kernel.launch(like.dtype, (-(-elements // _SPAN) * group,), (group,), *args, defines=_DEFINES)
+
+
+def _eights(wanted: list[int]) -> Iterator[list[int]]:
+    return (wanted[i : i + 8] for i in range(0, len(wanted), 8))
+
+
+def _places(eight: list[int], parameters: Any, gradients: Any, firsts: list[int]) -> list[Any]:
+    """The arguments p, g, first, n of the eight places."""
+    args: list[Any] = []
+    for i, first in zip(eight, firsts):
+        p = parameters[i]
+        args += (p, gradients[i], first, p.size)
+    # An unused place starts where no work-group comes.
+    p, g = args[0], args[1]
+    return args + [p, g, 2**31 - 1, 0] * (8 - len(eight))
+
+
+def _round_up(n: int, unit: int) -> int:
+    return -(-n // unit) * unit
+
+
+def _wanted(function: str, parameters: Any, gradients: Any, *memory: Packed) -> list[int]:
+    """Which parameters have a gradient and an element; everything is checked here."""
+    if len(gradients) != len(parameters):
+        raise ValueError(
+            f"{function}: {len(parameters)} parameters and {len(gradients)} gradients; give one (or None) each"
+        )
+    wanted = []
+    for i, (p, g) in enumerate(zip(parameters, gradients)):
+        check_array(function, f"parameters[{i}]", p)
+        check_float(function, f"parameters[{i}]", p)
+        for packed in memory:
+            if packed.parts[i].shape != p.shape or packed.flat.dtype != p.dtype or packed.flat.device is not p.device:
+                part = packed.parts[i]
+                raise ValueError(
+                    f"{function}: parameters[{i}] is {p.dtype}{p.shape}, and what the optimiser remembers of it is "
+                    f"{part.dtype}{part.shape}; make a new optimiser after changing a parameter's type or shape"
+                )
+        if g is None:
+            continue
+        check_array(function, f"gradients[{i}]", g)
+        if g.shape != p.shape:
+            raise ValueError(f"{function}: gradients[{i}] has shape {g.shape}; parameters[{i}] has {p.shape}")
+        check_same(function, **{f"parameters[{i}]": p, f"gradients[{i}]": g, "parameters[0]": parameters[0]})
+        if p.size:
+            wanted.append(i)
+    return wanted
