@@ -40,7 +40,7 @@ def save(obj: Mapping[Any, Any], path: str | os.PathLike[str]) -> None:
         raise TypeError(f"save: obj is {type(obj).__name__}; it must be a dict, such as model.state_dict()")
     tensors: dict[str, np.ndarray] = {}
     outline = _outline(obj, "", tensors, 0)
-    _write(Path(path), to_bytes(tensors, metadata={_OUTLINE: json.dumps(outline)}))
+    write_whole(Path(path), to_bytes(tensors, metadata={_OUTLINE: json.dumps(outline)}))
 
 
 def load(path: str | os.PathLike[str]) -> dict[Any, Any]:
@@ -155,7 +155,7 @@ def _key(key: Any) -> str | int:
     return key
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
     """Write to a temporary file in the same folder, then move it to `path`: nobody ever sees half a file."""
     temporary = path.with_name(f".{uuid.uuid4().hex}.part")
     try:

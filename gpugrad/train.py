@@ -6,6 +6,7 @@ random generator, the history. `--resume` goes on from there, and ends where an 
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -16,14 +17,13 @@ import numpy as np
 from tqdm import tqdm
 
 from . import data, no_grad, optim
-from .checkpoint import read_checkpoint, replacing, write_checkpoint
 from .data import ImageDataset
 from .device import current_device
 from .errors import DataError
 from .generator import default_generator, manual_seed
 from .models import course_cnn
 from .nn import functional as F
-from .serialize import save
+from .serialize import load, save, write_whole
 
 _LOOK_EVERY = 10  # batches between two looks at the loss: each look waits for the device
 
@@ -122,7 +122,9 @@ class Run:
     @staticmethod
     def resumed(path: Path) -> Run:
         """The run whose state a checkpoint holds."""
-        state = read_checkpoint(path)
+        if not path.is_file():
+            raise DataError(f"there is no {path} to resume from; train without --resume first")
+        state = load(path)
         try:
             run = Run(Settings(**state["settings"]))
             sources = [run.train_set.source, run.test_set.source]
@@ -133,7 +135,7 @@ class Run:
             run.optimizer.load_state_dict(state["optimizer"])
             run.schedule.load_state_dict(state["schedule"])
             default_generator.set_state(state["generator"])
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(f"{path} is not a checkpoint of this version of gpugrad train: {error}") from error
         return run
 
@@ -169,15 +171,14 @@ def train(run: Run, out: Path, show_bar: bool | None = None) -> None:
                 bar.update(batches - bar.n)
 
             run.epoch(look)
-        write_checkpoint(out / "checkpoint.safetensors", run.state())
+        save(run.state(), out / "checkpoint.safetensors")
         history = run.history
         print(
             f"{name}: loss {history.loss[-1]:.4f}, test accuracy {100 * history.accuracy[-1]:.2f} %, "
             f"{history.seconds[-1]:.1f} s",
             flush=True,
         )
-    with replacing(out / "weights.safetensors") as path:
-        save(run.model.state_dict(), path)
+    save(run.model.state_dict(), out / "weights.safetensors")
     draw(run, out)
     print(f"\n{out}: weights.safetensors, curve.png, mistakes.png")
 
@@ -193,5 +194,6 @@ def draw(run: Run, out: Path) -> None:
         "mistakes.png": gallery(test.images, test.labels, run.probabilities()),
     }
     for name, figure in figures.items():
-        with replacing(out / name) as path:
-            figure.savefig(path, format="png", dpi=150)
+        png = io.BytesIO()
+        figure.savefig(png, format="png", dpi=150)
+        write_whole(out / name, png.getvalue())

@@ -99,7 +99,7 @@ LAYERS = [
     {"autograd"},
     {"nn", "optim", "serialize"},
     {"data", "models"},
-    {"viz", "course", "train", "checkpoint", "bench", "doctor", "diagnoses", "cli"},
+    {"viz", "course", "train", "bench", "doctor", "diagnoses", "cli"},
 ]
 
 

@@ -61,8 +61,8 @@ def mnist(train: bool = True, source: str | os.PathLike[str] = "auto") -> ImageD
         if isinstance(source, str) and os.path.isdir(source):
             return _from_folder(train, Path(source), "source")
         raise ValueError(
-            f"mnist: source is {source!r}; it must be 'auto', 'subset', 'full' or a folder that holds "
-            f"{_stem(train, 'images')} and its kin"
+            f"mnist: source is {source!r}; it must be 'auto', 'subset', 'full' or a folder that holds MNIST's four "
+            "idx files"
         )
     if source == "subset":
         return _subset(train)
