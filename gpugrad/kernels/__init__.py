@@ -1,8 +1,9 @@
 """Kernel families: each a `.cl` file and the functions that check arguments and launch it, on Arrays."""
 
 from .col2im import col2im, col2im_scratch_bytes
-from .elementwise import cast, copy, elementwise, fill, where
+from .elementwise import bias_activation, cast, clamp, clamp_backward, copy, elementwise, fill, where
 from .im2col import im2col, im2col_scratch_bytes
+from .index import index_select, index_select_backward, one_hot
 from .ladder import families, use_kernels, variant, variants
 from .optim import adam, sgd, sgd_momentum
 from .random import bernoulli, dropout, normal, random_words, uniform
@@ -13,8 +14,11 @@ from .transpose import transpose
 __all__ = [
     "adam",
     "bernoulli",
+    "bias_activation",
     "cast",
     "cat",
+    "clamp",
+    "clamp_backward",
     "col2im",
     "col2im_scratch_bytes",
     "copy",
@@ -26,7 +30,10 @@ __all__ = [
     "flip",
     "im2col",
     "im2col_scratch_bytes",
+    "index_select",
+    "index_select_backward",
     "normal",
+    "one_hot",
     "permute",
     "random_words",
     "reduce",

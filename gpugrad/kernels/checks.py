@@ -72,6 +72,23 @@ def integer(function: str, name: str, value: Any, minimum: int | None = None) ->
     return n
 
 
+def number_for(function: str, name: str, value: Any, dtype: np.dtype) -> float | int | bool:
+    """`value` as a number that `dtype` holds; integers drop a fraction, as in PyTorch."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, (bool, int, float)):
+        raise TypeError(f"{function}: {name} is {_kind(value)}; it must be a number")
+    if dtype == np.bool_:
+        return bool(value)
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            return dtype.type(value).item()  # too large is inf, as wherever numbers are rounded to a dtype
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    if not low <= value <= high:  # NaN is not, either
+        raise ValueError(f"{function}: {name} is {value}; {dtype} holds {low} to {high}")
+    return int(value)
+
+
 def pair(function: str, name: str, value: Any, minimum: int) -> tuple[int, int]:
     """An int, or a pair of them (height, width), as a pair; each at least `minimum`."""
     if isinstance(value, Sequence) and not isinstance(value, str):
