@@ -182,6 +182,8 @@ class _Run:
             if target is None or not need or result is None:
                 continue
             _check(node, target, result)
+            # Whatever operation made it, a gradient is its owner's to change.
+            result._copied_by = None
             block = result.array.block
             self.send(target, result, block not in taken)
             taken.add(block)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -220,6 +221,22 @@ class Tensor:
 
     def to(self, dtype: Any) -> Tensor:
         return ops.to(self, dtype)
+
+    # Parts
+
+    def __getitem__(self, key: Any) -> Tensor:
+        return ops.getitem(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        ops.setitem(self, key, value)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self.shape:
+            raise TypeError("a 0-d tensor cannot be iterated over")
+        return (self[i] for i in range(self.shape[0]))
+
+    def index_select(self, dim: int, index: Any) -> Tensor:
+        return ops.index_select(self, dim, index)
 
     # Shapes
 

@@ -6,8 +6,10 @@ from .im2col import im2col, im2col_scratch_bytes
 from .index import index_select, index_select_backward, one_hot
 from .ladder import families, use_kernels, variant, variants
 from .optim import adam, sgd, sgd_momentum
+from .pad import pad
 from .random import bernoulli, dropout, normal, random_words, uniform
 from .reduce import reduce
+from .slicing import get_slice, set_slice, slice_backward
 from .strided import cat, expand, flip, permute, stack
 from .transpose import transpose
 
@@ -28,17 +30,21 @@ __all__ = [
     "families",
     "fill",
     "flip",
+    "get_slice",
     "im2col",
     "im2col_scratch_bytes",
     "index_select",
     "index_select_backward",
     "normal",
     "one_hot",
+    "pad",
     "permute",
     "random_words",
     "reduce",
+    "set_slice",
     "sgd",
     "sgd_momentum",
+    "slice_backward",
     "stack",
     "transpose",
     "uniform",

@@ -84,8 +84,8 @@ def _plan(sizes: Shape, source: Strides, target: Strides) -> _Plan:
     return _Plan(sizes, source, target, tuple(offsets))
 
 
-def _geometry(device: Device, sizes: Shape) -> tuple[tuple[Define, ...], Shape, Shape]:
-    """Macros, global and local size for a region of four axes."""
+def geometry(device: Device, sizes: Shape) -> tuple[tuple[Define, ...], Shape, Shape]:
+    """Macros, global and local size of a kernel whose work-items move runs along the last of four axes."""
     run, group, short = tuned("copy run", device), tuned("copy group", device), tuned("copy group, short rows", device)
     D0, D1, D2, D3 = sizes
     local = (group, 1, 1) if group * run <= 2 * D3 else short
@@ -97,7 +97,7 @@ def move(x: Array, source: Region, out: Array, target: Region) -> None:
     if 0 in source.sizes:
         return
     plan = _plan(source.sizes, source.strides, target.strides)
-    defines, global_size, local_size = _geometry(x.device, plan.sizes)
+    defines, global_size, local_size = geometry(x.device, plan.sizes)
     kernel = _COPY if len(plan.offsets) == 1 and target == whole(out.shape) else _COPY_PART
     for s, t in plan.offsets:
         kernel.launch(
@@ -111,7 +111,7 @@ def fill_part(value: float | int | bool, out: Array, target: Region) -> None:
     if 0 in target.sizes:
         return
     plan = _plan(target.sizes, target.strides, target.strides)
-    defines, global_size, local_size = _geometry(out.device, plan.sizes)
+    defines, global_size, local_size = geometry(out.device, plan.sizes)
     for _, t in plan.offsets:
         _FILL_PART.launch(
             out.dtype, global_size, local_size, value, out, *plan.sizes[1:], target.offset + t, *plan.target,

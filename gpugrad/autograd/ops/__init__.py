@@ -37,6 +37,8 @@ from .elementwise import (
     to,
     where,
 )
+from .indexing import getitem, index_select, one_hot, setitem
+from .pad import pad
 from .random import dropout, rand, rand_like, randn, randn_like, randperm
 from .reduce import amax, amin, argmax, argmin, max, mean, min, sum, var
 from .shape import (
