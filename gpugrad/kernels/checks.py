@@ -85,7 +85,7 @@ def number_for(function: str, name: str, value: Any, dtype: np.dtype) -> float |
             with np.errstate(over="ignore"):
                 return dtype.type(float(value)).item()  # what is too large for the dtype is rounded to infinity
         except OverflowError:
-            raise ValueError(f"{function}: {name} has {len(str(value))} digits; {dtype} does not reach that far") from None
+            raise ValueError(f"{function}: {name} has {len(str(value))} digits, too many for {dtype}") from None
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     if not low <= value <= high:  # NaN is not, either
         raise ValueError(f"{function}: {name} is {value}; {dtype} holds {low} to {high}")
