@@ -2,6 +2,7 @@
 
 from .col2im import col2im, col2im_scratch_bytes
 from .elementwise import bias_activation, cast, clamp, clamp_backward, copy, elementwise, fill, where
+from .gemm import gemm, gemm_sum
 from .im2col import im2col, im2col_scratch_bytes
 from .index import index_select, index_select_backward, one_hot
 from .ladder import families, use_kernels, variant, variants
@@ -30,6 +31,8 @@ __all__ = [
     "families",
     "fill",
     "flip",
+    "gemm",
+    "gemm_sum",
     "get_slice",
     "im2col",
     "im2col_scratch_bytes",

@@ -29,6 +29,8 @@ TUNING: dict[str, dict[str, Any]] = {
     # CPU, (128, 16, 14, 14), 5 x 5, padding 2.
     "im2col": {"cpu": "rows", "gpu": "window"},
     "col2im": {"cpu": "planes", "gpu": "gather"},
+    # See gemm_packed.py and gemm_warp.py for their tiles.
+    "gemm": {"cpu": "packed", "gpu": "warp"},
     # Work-items that share 1024 elements of a parameter. CPU, SGD on the course CNN: 0.1 ms with 1, 0.6 with 64.
     "optim group": {"cpu": 1, "gpu": 256},
 }

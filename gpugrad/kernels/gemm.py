@@ -1,0 +1,155 @@
+"""gemm: matrix products, of single matrices and of batches of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..array import Array
+from ..program import Kernel
+from .checks import check_array, check_float, check_out, check_same, number_for
+from .gemm_packed import packed
+from .gemm_product import Product, in_parts, product, role_of_c
+from .gemm_warp import warp
+from .ladder import resolve
+from .ladder import variant as rung
+from .strided import expand
+from .tuning import tuned
+
+
+def gemm(
+    a: Array,
+    b: Array,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1,
+    beta: float = 0,
+    variant: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """alpha * op(a) @ op(b) + beta * out, where op transposes the last two axes or does nothing.
+
+    a: (..., M, K), or (..., K, M) with `transpose_a`; b: (..., K, N), or (..., N, K). The batch axes in front broadcast
+    as in NumPy; the result is (..., M, N). float32 or float64, accumulated in the same. `out` takes the result; it is
+    read only where beta is not 0, and needed then. K = 0 gives beta * out.
+
+    |error| <= 2 * eps * sqrt(K) * (|a| @ |b|), as K rounded additions err to both sides. Products of integers are exact
+    while all sums stay below 2^24 (float64: 2^53).
+
+    ValueError for shapes that don't fit, TypeError for other dtypes. Goto and van de Geijn, 2008, "Anatomy of
+    high-performance matrix multiplication"; Volkov and Demmel, 2008, "Benchmarking GPUs to tune dense linear algebra".
+    """
+    return _gemm("gemm", a, b, transpose_a, transpose_b, alpha, beta, variant, out, summed=False)
+
+
+def gemm_sum(
+    a: Array,
+    b: Array,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1,
+    beta: float = 0,
+    variant: str | None = None,
+    out: Array | None = None,
+) -> Array:
+    """alpha * sum over n of op(a[n]) @ op(b[n]) + beta * out: gemm, with the batch's first axis added up.
+
+    a: (S, ..., M, K), b: (S, ..., K, N), the result (..., M, N); all else as in `gemm`, with S * K in the place of K.
+    The gradient of a convolution's weight is such a sum, over the images of a batch.
+    """
+    return _gemm("gemm_sum", a, b, transpose_a, transpose_b, alpha, beta, variant, out, summed=True)
+
+
+def _gemm(
+    function: str,
+    a: Array,
+    b: Array,
+    transpose_a: bool,
+    transpose_b: bool,
+    alpha: Any,
+    beta: Any,
+    variant: str | None,
+    out: Array | None,
+    summed: bool,
+) -> Array:
+    check_array(function, "a", a)
+    check_array(function, "b", b)
+    check_float(function, "a", a)
+    check_same(function, a=a, b=b)
+    axes = 2 + summed
+    for name, x in (("a", a), ("b", b)):
+        if len(x.shape) < axes:
+            raise ValueError(f"{function}: {name} has shape {x.shape}; it needs {axes} axes or more, use .reshape(...)")
+    alpha, beta = number_for(function, "alpha", alpha, a.dtype), number_for(function, "beta", beta, a.dtype)
+    p, shape = product(function, a.shape, b.shape, bool(transpose_a), bool(transpose_b), summed)
+    if beta != 0 and out is None:
+        raise ValueError(f"{function}: beta is {beta}, which multiplies what out holds; give out=")
+    c = check_out(function, out, shape, a.dtype, a.device, a, b)
+    if c.size == 0:
+        return c
+    if p is None:
+        first = a.shape[:1] if summed else ()
+        a, b = (expand(x, first + shape[:-2] + x.shape[-2:]) for x in (a, b))
+        p, _ = product(function, a.shape, b.shape, bool(transpose_a), bool(transpose_b), summed)
+        assert p is not None
+    run, custom = resolve("gemm", variant, tuned("gemm", a.device))
+    if p.K == 0 or p.inner == 0:  # nothing to add up: beta * out is left
+        run, custom, p = _naive, None, p._replace(K=0, inner=1, summed=False)
+    run(custom, p, a, b, c, alpha, beta)
+    return c
+
+
+def _simple(name: str) -> dict[str, Kernel]:
+    buffers = {"a": "in batch M K", "b": "in batch K N"}
+    return {role: Kernel("gemm.cl", name, **buffers, c=f"{role} batch M N") for role in ("out", "inout")}
+
+
+_NAIVE, _TILED, _BLOCKED = _simple("gemm_naive"), _simple("gemm_tiled"), _simple("gemm_blocked")
+_TILE, _EACH = 16, 4  # as in gemm.cl
+
+
+def _naive(kernel: Any, p: Product, a: Array, b: Array, c: Array, alpha: float, beta: float) -> None:
+    """A kernel of your own gets the arguments of gemm_naive.
+
+    Its work-items: get_global_id(0) is n, (1) m, both padded to multiples of 16; (2) the product in the batch.
+    """
+    _launch(_NAIVE, 1, kernel, p, a, b, c, alpha, beta)
+
+
+def _tiled(kernel: Any, p: Product, a: Array, b: Array, c: Array, alpha: float, beta: float) -> None:
+    _launch(_TILED, 1, None, p, a, b, c, alpha, beta)
+
+
+def _blocked(kernel: Any, p: Product, a: Array, b: Array, c: Array, alpha: float, beta: float) -> None:
+    _launch(_BLOCKED, _EACH, None, p, a, b, c, alpha, beta)
+
+
+def _launch(
+    kernels: dict[str, Kernel],
+    each: int,
+    custom: Any,
+    p: Product,
+    a: Array,
+    b: Array,
+    c: Array,
+    alpha: float,
+    beta: float,
+) -> None:
+    """One of the simple rungs, whose work-items compute each x each elements."""
+    local = (_TILE, _TILE, 1)
+    side = _TILE * each
+    size = (-(-p.N // side) * _TILE, -(-p.M // side) * _TILE, p.outer * p.inner)
+
+    def launch(to: Array, alpha: float, beta: float) -> None:
+        args = (a, b, to, p.M, p.N, p.K, p.inner, *p.a, *p.b, alpha, beta)
+        if custom is not None:
+            custom(*args, global_size=size, local_size=local)
+        else:
+            kernels[role_of_c(beta)].launch(c.dtype, size, local, *args)
+
+    in_parts(p, p.inner if p.summed else 1, launch, c, alpha, beta)
+
+
+for _name, _run in (("naive", _naive), ("tiled", _tiled), ("blocked", _blocked), ("packed", packed), ("warp", warp)):
+    rung("gemm", _name)(_run)
