@@ -1,5 +1,9 @@
 """Sphinx: `make docs` builds these pages with no network."""
 
+import inspect
+from pathlib import Path
+
+import gpugrad
 from gpugrad import __version__
 
 project = "gpugrad"
@@ -11,7 +15,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton"]
 html_theme = "furo"
 html_title = f"gpugrad {release}"
 html_static_path = ["_static"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "api/generated"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -42,6 +46,38 @@ def docstring_to_rst(app, what, name, obj, options, lines):
             line = "`".join(pieces)
         out.append(line)
     lines[:] = out
+
+
+# Which names of `import gpugrad as gg` stand under which heading, by the module they come from.
+SECTIONS = {
+    "functions": ("autograd.ops",),
+    "gradients": ("autograd", "autograd.gradcheck"),
+    "files": ("serialize",),
+    "kernels": ("custom", "kernels", "program"),
+    "devices": ("device", "generator", "memory"),
+    "errors": ("errors",),
+}
+ELSEWHERE = {"Array", "Tensor"}  # pages of their own
+
+
+def write_sections():
+    """docs/api/generated: an entry for each public name, taken from the package, so that none is missing."""
+    folder = Path(__file__).parent / "api" / "generated"
+    folder.mkdir(exist_ok=True)
+    left = set(gpugrad._HOME) - ELSEWHERE
+    for section, modules in SECTIONS.items():
+        entries = []
+        for name in sorted(n for n in left if gpugrad._HOME[n] in modules):
+            value = getattr(gpugrad, name)
+            kind = "class" if inspect.isclass(value) else "function" if callable(value) else "data"
+            entries.append(f".. auto{kind}:: gpugrad.{name}\n")
+            left.discard(name)
+        (folder / f"{section}.rst").write_text("\n".join(entries), encoding="utf-8")
+    if left:
+        raise ValueError(f"docs/conf.py: say in SECTIONS where {', '.join(sorted(left))} belong")
+
+
+write_sections()
 
 
 def setup(app):
