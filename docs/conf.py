@@ -70,7 +70,7 @@ def write_sections():
         for name in sorted(n for n in left if gpugrad._HOME[n] in modules):
             value = getattr(gpugrad, name)
             kind = "class" if inspect.isclass(value) else "function" if callable(value) else "data"
-            entries.append(f".. auto{kind}:: gpugrad.{name}\n")
+            entries.append(f".. auto{kind}:: gpugrad.{name}\n" + "   :no-value:\n" * (kind == "data"))
             left.discard(name)
         (folder / f"{section}.rst").write_text("\n".join(entries), encoding="utf-8")
     if left:
