@@ -148,6 +148,8 @@ def elementwise(op: str, *args: Any, out: Array | None = None) -> Array:
     Error: add, sub, mul, div, sqrt and reciprocal are correctly rounded, the others are within 4 ulp (measured on
     PoCL: exp 0.9, log 0.6, tanh 1.1, sin 1.5, sigmoid 2.1, pow 0.8), but for gelu, whose error is 2 ulp of its operand.
     """
+    if not isinstance(op, str):
+        raise TypeError(f"elementwise: op is {op!r}; it must be a name: {', '.join(OPERATIONS)}")
     if op not in OPERATIONS:
         raise ValueError(f"elementwise: op is {op!r}; there is {', '.join(OPERATIONS)}")
     count = 1 if op in UNARY else 2
@@ -219,7 +221,7 @@ def cast(x: Array, dtype: Any, out: Array | None = None) -> Array:
     if dtype == bool_:
         text = "a != 0"
     elif is_float(x.dtype) and not is_float(dtype):
-        text = "convert_int_sat(a)"
+        text = "a == a ? convert_int_sat(a) : 0"  # PoCL's makes NaN the lowest integer
     geometry = _geometry(x.device)
     defines = (geometry.define, ("R", C_NAME[dtype]), ("UNARY(a)", text))
     _UNARY.launch(x.dtype, geometry.over(x.size), geometry.local, x, out, x.size, defines=defines)
