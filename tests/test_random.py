@@ -74,6 +74,20 @@ def test_float64_uniforms_are_the_top_53_bits_exactly(device, n):
     assert found.tolist() == [((words[2 * i] << 32 | words[2 * i + 1]) >> 11) / 2**53 for i in range(n)]
 
 
+@pytest.mark.parametrize("reach", [1.0, 0.3, 1e-3])
+def test_symmetric_uniforms_round_once(device, reach):
+    found = kernels.uniform((500,), low=-reach, high=reach, generator=Generator(7)).numpy()
+    exact = [((w >> 8) - 2**23) / 2**23 for w in reference_words(7, 500)]
+    # A product of two numbers of 24 bits is exact in float64, and so rounds to float32 once.
+    assert (found == (np.array(exact) * np.float32(reach)).astype(np.float32)).all()
+
+
+def test_uniforms_between_two_bounds(device):
+    found = kernels.uniform((5000,), low=2, high=5, generator=Generator(7)).numpy()
+    unit = kernels.uniform((5000,), generator=Generator(7)).numpy()
+    np.testing.assert_allclose(found, 2 + 3 * unit.astype(float), rtol=0, atol=5e-7)  # two roundings near 5
+
+
 def horner(table, x64, dtype, contracted):
     """random.cl's quantile in NumPy, with a * b + c rounded once (`contracted`) or twice."""
     wide = np.longdouble
@@ -379,6 +393,8 @@ def test_dropout_differentiates_twice(device):
         (lambda: gg.randperm(-1), ValueError),
         (lambda: gg.randperm(2.0), TypeError),
         (lambda: gg.rand_like(3), TypeError),
+        (lambda: kernels.uniform((2,), low=1, high=0), ValueError),
+        (lambda: kernels.uniform((2,), high=math.inf), ValueError),
         (lambda: kernels.normal((2,), std=-1), ValueError),
         (lambda: kernels.normal((2,), mean=float("nan")), ValueError),
         (lambda: kernels.bernoulli((2,), 1.5), ValueError),

@@ -140,7 +140,8 @@ def adam(
     run, custom = resolve("adam", variant, "eight")
     shrink = 1 - lr * weight_decay if decoupled else 1.0
     root = math.sqrt(1 - beta2**step)
-    rule = (lr / (1 - beta1**step), beta1, beta2, eps, 0.0 if decoupled else weight_decay, shrink, root)
+    step_size, decay = lr / (1 - beta1**step), 0.0 if decoupled else weight_decay
+    rule = (step_size, 1 - beta1, beta2, 1 - beta2, eps, decay, shrink, root)
     run(custom, parameters, gradients, (exp_avg, exp_avg_sq), wanted, rule)
 
 

@@ -56,15 +56,18 @@ __kernel void random_words(__global int *out, int n, uint c0, uint c1, uint c2, 
   }
 }
 
-/* out[i] in [0, 1): the top `bits` random bits over 2^bits, which T holds exactly. scale = 2^-bits.
- * One work-item: one block, 4 floats or 2 doubles. */
-__kernel void uniform(__global T *out, int n, ulong seed, ulong offset, int bits, A scale) {
+/* out[i] = middle + reach * c, c in [-1, 1): the top `bits` random bits as a signed number, over 2^(bits - 1).
+ * T holds c exactly; so middle = reach = 1/2 gives exact multiples of 2^-bits in [0, 1), and middle = 0 rounds
+ * once, alike on every device. scale = 2^(1 - bits). One work-item: one block, 4 floats or 2 doubles. */
+__kernel void uniform(__global T *out, int n, ulong seed, ulong offset, int bits, A scale, A middle,
+                      A reach) {
   uint b = get_global_id(0), each = sizeof(A) == 8 ? 2 : 4;
   uint words[4];
   stream_block(words, seed, offset, b);
   for (uint j = 0; j < each; j++) {
     uint i = each * b + j;
-    if (i < (uint)n) out[i] = (A)(number_bits(words, j) >> (64 - bits)) * scale;
+    long c = (long)(number_bits(words, j) >> (64 - bits)) - (1L << (bits - 1));
+    if (i < (uint)n) out[i] = middle + reach * ((A)c * scale);
   }
 }
 

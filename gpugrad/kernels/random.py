@@ -33,14 +33,22 @@ def uniform(
     dtype: Any = float32,
     device: Device | None = None,
     *,
+    low: float = 0.0,
+    high: float = 1.0,
     generator: Generator | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Numbers uniform in [0, 1), the same on every device: the multiples of 2^-24 (float64: 2^-53)."""
+    """Numbers uniform in [0, 1), the same on every device: the multiples of 2^-24 (float64: 2^-53).
+
+    With `low` and `high`, uniform between them; rounding may reach `high`. The same on every device where high is -low.
+    """
     out, dtype = _float_out("uniform", shape, dtype, device, out)
+    if not (math.isfinite(low) and math.isfinite(high)) or low > high:
+        raise ValueError(f"uniform: low is {low} and high {high}; both must be finite, and low not above high")
     bits = _SIGNIFICAND[dtype]
+    middle, reach = (low + high) / 2, (high - low) / 2
     seed, offset, blocks = _claim("uniform", generator, out.size, dtype)
-    _UNIFORM.launch(dtype, (blocks,), _LOCAL, out, out.size, seed, offset, bits, 2.0**-bits)
+    _UNIFORM.launch(dtype, (blocks,), _LOCAL, out, out.size, seed, offset, bits, 2.0 ** (1 - bits), middle, reach)
     return out
 
 

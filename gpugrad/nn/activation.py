@@ -1,0 +1,84 @@
+"""Functions of one tensor, as modules."""
+
+from __future__ import annotations
+
+from ..autograd.tensor import Tensor
+from . import functional as F
+from .module import Module
+
+
+class Identity(Module):
+    """Gives its input back."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input
+
+
+class ReLU(Module):
+    """max(0, x)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.relu(input)
+
+
+class LeakyReLU(Module):
+    """x where it is positive, else negative_slope * x."""
+
+    def __init__(self, negative_slope: float = 0.01):
+        super().__init__()
+        self.negative_slope = negative_slope
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.leaky_relu(input, self.negative_slope)
+
+    def extra_repr(self) -> str:
+        return f"negative_slope={self.negative_slope}"
+
+
+class GELU(Module):
+    """x times the probability that a standard normal number is below x."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.gelu(input)
+
+
+class Sigmoid(Module):
+    """1 / (1 + exp(-x))."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.sigmoid(input)
+
+
+class Tanh(Module):
+    """The hyperbolic tangent."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.tanh(input)
+
+
+class Softmax(Module):
+    """exp(x) over its sum along `dim`."""
+
+    def __init__(self, dim: int):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class LogSoftmax(Module):
+    """The logarithm of the softmax along `dim`."""
+
+    def __init__(self, dim: int):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.log_softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"

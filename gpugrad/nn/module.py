@@ -1,0 +1,275 @@
+"""Module: a function with parameters, made of smaller ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..array import Array
+from ..autograd.tensor import Tensor
+from ..dtypes import as_dtype, is_float
+from ..kernels import cast
+from .parameter import Parameter
+
+
+class Keys(NamedTuple):
+    """What `load_state_dict` did not find, and what it did not know."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+class Module:
+    """Base class of layers and networks: set parameters and modules as attributes, and write `forward`.
+
+    Attributes: `training` (True until `.eval()`: dropout and batch normalisation look at it).
+    """
+
+    training: bool
+
+    def __init__(self) -> None:
+        # Past __setattr__, which needs them.
+        for name in ("_parameters", "_buffers", "_modules"):
+            object.__setattr__(self, name, {})
+        object.__setattr__(self, "_not_saved", set())
+        object.__setattr__(self, "training", True)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} needs a method forward(self, ...) that computes its output")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(*args, **kwargs)
+
+    # Attributes
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        places = [self.__dict__.get(place) for place in ("_parameters", "_modules", "_buffers")]
+        parameters, modules, buffers = places
+        if isinstance(value, (Parameter, Module)) and parameters is None:
+            raise AttributeError(f"{type(self).__name__}: call super().__init__() before setting {name}")
+        if isinstance(value, Parameter):
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            self.add_module(name, value)
+        elif parameters and name in parameters:
+            if value is not None:
+                raise TypeError(
+                    f"{type(self).__name__}: {name} is a parameter; set a Parameter or None, not {_kind(value)}"
+                )
+            parameters[name] = None
+        elif modules and name in modules:
+            if value is not None:
+                raise TypeError(f"{type(self).__name__}: {name} is a module; set a Module or None, not {_kind(value)}")
+            modules[name] = None
+        elif buffers and name in buffers:
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(f"{type(self).__name__}: {name} is a buffer; set a tensor or None, not {_kind(value)}")
+            buffers[name] = value
+        else:
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        for place in ("_parameters", "_buffers", "_modules"):
+            found = self.__dict__.get(place)
+            if found is not None and name in found:
+                return found[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        for place in (self._parameters, self._buffers, self._modules):
+            if name in place:
+                del place[name]
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
+
+    def register_parameter(self, name: str, parameter: Parameter | None) -> None:
+        """Add a parameter under a name; None reserves the name (a layer without bias)."""
+        self._register(name, parameter, self._parameters, Parameter)
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that is saved with the module (unless not `persistent`) but not trained."""
+        self._register(name, tensor, self._buffers, Tensor)
+        (self._not_saved.discard if persistent else self._not_saved.add)(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a module under a name."""
+        self._register(name, module, self._modules, Module)
+
+    def _register(self, name: str, value: Any, place: dict[str, Any], kind: type) -> None:
+        if not isinstance(name, str) or not name or "." in name:
+            raise ValueError(f"{type(self).__name__}: {name!r} cannot be a name in a module: it is text without a dot")
+        if value is not None and not isinstance(value, kind):
+            raise TypeError(f"{type(self).__name__}: {name} is {_kind(value)}; it must be a {kind.__name__} or None")
+        for other in (self._parameters, self._buffers, self._modules):
+            if other is not place:
+                other.pop(name, None)
+        self.__dict__.pop(name, None)
+        place[name] = value
+
+    # Going through it
+
+    def named_modules(self, prefix: str = "", _seen: set[int] | None = None) -> Iterator[tuple[str, Module]]:
+        """(name, module) of this module ("") and all inside it, each once."""
+        seen = set() if _seen is None else _seen
+        if id(self) not in seen:
+            seen.add(id(self))
+            yield prefix, self
+            for name, module in self._modules.items():
+                if module is not None:
+                    yield from module.named_modules(_join(prefix, name), seen)
+
+    def modules(self) -> Iterator[Module]:
+        """This module and all inside it, each once."""
+        return (m for _, m in self.named_modules())
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """(name, module) of the modules directly inside."""
+        return ((name, m) for name, m in self._modules.items() if m is not None)
+
+    def children(self) -> Iterator[Module]:
+        """The modules directly inside."""
+        return (m for _, m in self.named_children())
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Parameter]]:
+        """(name, parameter) of all parameters, each once; without `recurse` only of this module's own."""
+        return self._named("_parameters", prefix, recurse)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """All parameters, each once: what an optimiser takes."""
+        return (p for _, p in self.named_parameters(recurse=recurse))
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """(name, buffer) of all buffers, each once."""
+        return self._named("_buffers", prefix, recurse)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """All buffers, each once."""
+        return (b for _, b in self.named_buffers(recurse=recurse))
+
+    def _named(self, place: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        for path, module in self.named_modules(prefix) if recurse else [(prefix, self)]:
+            for name, value in module.__dict__[place].items():
+                if value is not None and id(value) not in seen:
+                    seen.add(id(value))
+                    yield _join(path, name), value
+
+    def apply(self, function: Callable[[Module], Any]) -> Module:
+        """Call `function` on every module, the inner ones first: to initialise weights, for example."""
+        for child in self.children():
+            child.apply(function)
+        function(self)
+        return self
+
+    # Saving and loading
+
+    def state_dict(self, prefix: str = "") -> dict[str, Tensor]:
+        """Parameters and buffers by name, on their own memory: what `gpugrad.save` writes."""
+        found: dict[str, Tensor] = {}
+        for name, value in self._parameters.items():
+            if value is not None:
+                found[prefix + name] = value.detach()
+        for name, value in self._buffers.items():
+            if value is not None and name not in self._not_saved:
+                found[prefix + name] = value.detach()
+        for name, module in self.named_children():
+            found.update(module.state_dict(f"{prefix}{name}."))
+        return found
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> Keys:
+        """Copy values into parameters and buffers by name, from tensors or arrays; they take this module's dtypes.
+
+        ValueError where a shape differs, or, unless `strict=False`, where a name is missing or unknown; then nothing
+        was changed. Returns the missing and the unexpected names.
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(
+                f"load_state_dict: state_dict is {_kind(state_dict)}; it must be a dict of names and tensors"
+            )
+        own = self.state_dict()
+        keys = Keys([n for n in own if n not in state_dict], [n for n in state_dict if n not in own])
+        wrong = []
+        if strict and keys.missing_keys:
+            wrong.append("it lacks " + ", ".join(keys.missing_keys))
+        if strict and keys.unexpected_keys:
+            wrong.append("the module has no " + ", ".join(str(n) for n in keys.unexpected_keys))
+        values = {}
+        for name, target in own.items():
+            if name in state_dict:
+                values[name] = _to_host(name, state_dict[name])
+                if values[name].shape != target.shape:
+                    wrong.append(f"{name} has shape {values[name].shape}, and the module's has {target.shape}")
+        if wrong:
+            raise ValueError(f"load_state_dict: the state does not fit {type(self).__name__}: {'; '.join(wrong)}")
+        for name, host in values.items():
+            own[name].array.write(host.astype(own[name].dtype))
+        return keys
+
+    # Changing it
+
+    def train(self, mode: bool = True) -> Module:
+        """Set `training` here and in every module inside."""
+        for module in self.modules():
+            object.__setattr__(module, "training", bool(mode))
+        return self
+
+    def eval(self) -> Module:
+        """Leave training mode: dropout passes everything, batch normalisation uses its running statistics."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Module:
+        """Whether the parameters are trained."""
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the parameters' gradients; with `set_to_none=False` set them to 0."""
+        for p in self.parameters():
+            p.grad = None if set_to_none or p.grad is None else p.grad.detach().zero_()
+
+    def to(self, dtype: Any) -> Module:
+        """Convert parameters and floating-point buffers, in place; make optimisers afterwards."""
+        dtype = as_dtype(dtype)
+        if not is_float(dtype):
+            raise TypeError(f"{type(self).__name__}.to: dtype is {dtype}; parameters are floating point")
+        for tensor in [*self.parameters(), *self.buffers()]:
+            if is_float(tensor.dtype) and tensor.dtype != dtype:
+                tensor.array = cast(tensor.array, dtype)
+                if tensor.grad is not None:
+                    tensor.grad = tensor.grad.to(dtype)
+        return self
+
+    # Looking at it
+
+    def extra_repr(self) -> str:
+        """What stands in brackets in the repr, before the modules inside."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        if not self._modules:
+            return f"{type(self).__name__}({extra})"
+        lines = [f"  ({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]
+        return "\n".join([f"{type(self).__name__}({extra}", *lines, ")"])
+
+
+def _join(prefix: str, name: str) -> str:
+    return f"{prefix}.{name}" if prefix else name
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else type(value).__name__
+
+
+def _to_host(name: str, value: Any) -> np.ndarray:
+    if isinstance(value, Tensor):
+        return value.array.numpy()
+    if isinstance(value, (Array, np.ndarray)):
+        return np.asarray(value)
+    raise TypeError(f"load_state_dict: {name} is {_kind(value)}; it must be a tensor or an array")

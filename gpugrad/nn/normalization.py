@@ -1,0 +1,72 @@
+"""Batch normalisation."""
+
+from __future__ import annotations
+
+from ..autograd.mode import no_grad
+from ..autograd.ops import full, ones, zeros
+from ..autograd.tensor import Tensor
+from ..dtypes import int32
+from ..kernels.checks import integer
+from . import functional as F
+from .module import Module
+from .parameter import Parameter
+
+
+class BatchNorm2d(Module):
+    """Each channel of (N, C, H, W) with mean 0 and variance 1, then times `weight` plus `bias` (Ioffe and Szegedy, 2015).
+
+    While training it uses the batch's mean and variance, and keeps running ones (new = (1 - momentum) old + momentum
+    batch; with momentum None, the plain average), which it uses in eval. `affine=False` leaves out weight and bias,
+    `track_running_stats=False` the running statistics.
+    """
+
+    weight: Parameter | None
+    bias: Parameter | None
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+    ):
+        super().__init__()
+        self.num_features = integer("BatchNorm2d", "num_features", num_features, 1)
+        self.eps, self.momentum, self.affine, self.track_running_stats = eps, momentum, affine, track_running_stats
+        n = self.num_features
+        self.register_parameter("weight", Parameter(ones(n)) if affine else None)
+        self.register_parameter("bias", Parameter(zeros(n)) if affine else None)
+        self.register_buffer("running_mean", zeros(n) if track_running_stats else None)
+        self.register_buffer("running_var", ones(n) if track_running_stats else None)
+        self.register_buffer("num_batches_tracked", full((), 0, dtype=int32) if track_running_stats else None)
+
+    def forward(self, input: Tensor) -> Tensor:
+        if not isinstance(input, Tensor) or input.ndim != 4:
+            given = f"of shape {input.shape}" if isinstance(input, Tensor) else type(input).__name__
+            raise ValueError(f"BatchNorm2d: input is {given}; it must be a tensor (N, {self.num_features}, H, W)")
+        momentum: float | Tensor = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.num_batches_tracked is not None:
+            with no_grad():
+                self.num_batches_tracked.add_(1)
+                if self.momentum is None:
+                    momentum = 1.0 / self.num_batches_tracked.to(input.dtype)
+        return F.batch_norm(
+            input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or self.running_mean is None,
+            momentum,
+            self.eps,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"track_running_stats={self.track_running_stats}"
+        )

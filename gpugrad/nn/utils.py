@@ -1,0 +1,37 @@
+"""What training loops do to gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from ..autograd.mode import no_grad
+from ..autograd.ops import minimum, stack
+from ..autograd.tensor import Tensor
+
+
+def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """Scale all gradients, in place, so that their norm together is at most max_norm; gives the norm they had.
+
+    `norm_type`: 2, another positive number, or math.inf for the largest absolute value. Waits for nothing.
+    """
+    tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    if not max_norm >= 0:
+        raise ValueError(f"clip_grad_norm_: max_norm is {max_norm}; it must be 0 or more")
+    if not norm_type > 0:
+        raise ValueError(f"clip_grad_norm_: norm_type is {norm_type}; it must be above 0")
+    grads = [p.grad.detach() for p in tensors if p.grad is not None]
+    if not grads:
+        raise ValueError("clip_grad_norm_: no parameter has a gradient; call backward first")
+    with no_grad():
+        sizes = [g.abs() for g in grads]
+        if norm_type == math.inf:
+            total = stack([s.amax() for s in sizes if s.numel()]).amax()
+        else:
+            powers = [(s * s if norm_type == 2 else s**norm_type).sum() for s in sizes]
+            total = stack(powers).sum() ** (1 / norm_type)
+        # The small number keeps 0 / 0 away; a norm below max_norm must not enlarge gradients.
+        factor = minimum(max_norm / (total + 1e-6), 1.0)
+        for g in grads:
+            g.mul_(factor)
+    return total

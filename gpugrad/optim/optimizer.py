@@ -1,0 +1,224 @@
+"""What every optimiser shares: parameter groups, gradients, and saving what it remembers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..array import Array
+from ..autograd.mode import enable_grad
+from ..autograd.tensor import Tensor
+from ..kernels.optim import Packed
+
+
+class Bundle:
+    """The parameters of a group that one launch can update: of one dtype, on one device.
+
+    Attributes: `parameters`, `memory` (what is remembered of them, by name), `steps` (how many updates each has had).
+    """
+
+    def __init__(self, parameters: list[Tensor], names: Iterable[str]):
+        self.parameters = parameters
+        first, shapes = parameters[0], [p.shape for p in parameters]
+        self.memory = {name: Packed(shapes, first.dtype, first.device) for name in names}
+        self.steps = [0] * len(parameters)
+
+    @property
+    def arrays(self) -> list[Array]:
+        return [p.array for p in self.parameters]
+
+    def gradients(self) -> Iterator[tuple[int, list[Array | None]]]:
+        """Gradients by how many updates their parameters have had before; None stands for all others."""
+        grads = [None if p.grad is None else p.grad.array for p in self.parameters]
+        counts = {n for n, g in zip(self.steps, grads) if g is not None}
+        for count in sorted(counts):
+            yield count, [g if n == count else None for n, g in zip(self.steps, grads)]
+        self.steps = [n + (g is not None) for n, g in zip(self.steps, grads)]
+
+
+class Optimizer:
+    """Base class: `params` is an iterable of tensors, or of dicts with "params" and settings of their own.
+
+    `param_groups` is a list of dicts: "params" and the settings in use, which may be changed between steps.
+    """
+
+    def __init__(self, params: Any, defaults: dict[str, Any]):
+        self.defaults = defaults
+        self.param_groups: list[dict[str, Any]] = []
+        self._bundles: list[list[Bundle] | None] = []
+        if isinstance(params, (Tensor, Mapping)):
+            raise TypeError(
+                f"{self._name}: params is {type(params).__name__}; give an iterable of tensors, or a list of dicts"
+            )
+        groups = list(params)
+        if not groups:
+            raise ValueError(
+                f"{self._name}: params is empty; there is nothing to optimise. Is it an iterator used before?"
+            )
+        if not isinstance(groups[0], Mapping):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def add_param_group(self, group: Mapping[str, Any]) -> None:
+        """Optimise more parameters: a dict with "params" and settings; those it leaves out are the defaults."""
+        if not isinstance(group, Mapping) or "params" not in group:
+            raise TypeError(f"{self._name}: a parameter group is a dict with 'params', got {type(group).__name__}")
+        params = group["params"]
+        params = [params] if isinstance(params, Tensor) else list(params)
+        unknown = set(group) - set(self.defaults) - {"params", "initial_lr"}
+        if unknown:
+            raise ValueError(
+                f"{self._name}: a parameter group sets {', '.join(sorted(unknown))}; it has {', '.join(self.defaults)}"
+            )
+        seen = {id(p) for g in self.param_groups for p in g["params"]}
+        for i, p in enumerate(params):
+            if not isinstance(p, Tensor):
+                raise TypeError(f"{self._name}: params[{i}] is {type(p).__name__}; it must be a tensor")
+            if not p.is_leaf:
+                raise ValueError(f"{self._name}: params[{i}] was computed; only tensors that were not are optimised")
+            if id(p) in seen:
+                raise ValueError(f"{self._name}: params[{i}] (shape {p.shape}) is given twice")
+            seen.add(id(p))
+        complete = {"params": params, **self.defaults, **{k: v for k, v in group.items() if k != "params"}}
+        self.check_settings(complete)
+        self.param_groups.append(complete)
+        self._bundles.append(None)
+
+    def check_settings(self, group: dict[str, Any]) -> None:
+        """Raise where a setting is out of range; subclasses check theirs."""
+        for name in ("lr", "weight_decay"):
+            self._check_number(name, group[name])
+
+    def _check_number(self, name: str, value: Any, below: float = math.inf) -> None:
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+            raise TypeError(f"{self._name}: {name} is {value!r}; it must be a number")
+        if not 0 <= value < below:
+            limit = "0 or more" if below == math.inf else f"from 0 to below {below}"
+            raise ValueError(f"{self._name}: {name} is {value}; it must be {limit}")
+
+    def memory_names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """What the optimiser remembers of each parameter, tensors of its shape."""
+        raise NotImplementedError
+
+    def update(self, group: dict[str, Any], bundle: Bundle) -> None:
+        """Make one step for a bundle."""
+        raise NotImplementedError
+
+    def bundles(self, number: int) -> list[Bundle]:
+        """The bundles of a group, made at its first step."""
+        found, group = self._bundles[number], self.param_groups[number]
+        names = self.memory_names(group)
+        if found is None or any(set(names) - set(b.memory) for b in found):
+            by_kind: dict[Any, list[Tensor]] = {}
+            for p in group["params"]:
+                by_kind.setdefault((p.dtype, p.device), []).append(p)
+            found = self._bundles[number] = [Bundle(ps, names) for ps in by_kind.values()]
+        return found
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update each parameter that has a `.grad`. `closure`, if given, computes the loss first, which is returned."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        for number, group in enumerate(self.param_groups):
+            for bundle in self.bundles(number):
+                self.update(group, bundle)
+        return loss
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients; with `set_to_none=False` set them to 0 and keep their memory."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if set_to_none or p.grad is None:
+                    p.grad = None
+                else:
+                    p.grad = p.grad.detach().zero_()
+
+    # Saving
+
+    @property
+    def state(self) -> dict[Tensor, dict[str, Any]]:
+        """What is remembered of each parameter that was updated: "step" and tensors, on the optimiser's own memory."""
+        found = {}
+        for bundles in self._bundles:
+            for bundle in bundles or ():
+                for i, p in enumerate(bundle.parameters):
+                    if bundle.steps[i] and bundle.memory:
+                        parts = {name: Tensor._wrap(packed.parts[i]) for name, packed in bundle.memory.items()}
+                        found[p] = {"step": bundle.steps[i], **parts}
+        return found
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything needed to go on later, for `load_state_dict` and `gpugrad.save`; parameters go by number."""
+        number = {id(p): i for i, p in enumerate(self._parameters())}
+        groups = [{**g, "params": [number[id(p)] for p in g["params"]]} for g in self.param_groups]
+        return {"state": {number[id(p)]: s for p, s in self.state.items()}, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on from a `state_dict()` of an optimiser with the same parameters in the same groups."""
+        name = f"{self._name}.load_state_dict"
+        if not isinstance(state_dict, Mapping) or not {"state", "param_groups"} <= set(state_dict):
+            raise TypeError(f"{name}: state_dict is no dict with 'state' and 'param_groups'")
+        saved_groups = state_dict["param_groups"]
+        sizes, own = [len(g["params"]) for g in saved_groups], [len(g["params"]) for g in self.param_groups]
+        if sizes != own:
+            raise ValueError(f"{name}: the saved groups have {sizes} parameters, this optimiser's have {own}")
+        # Everything is checked before anything changes.
+        groups = [
+            {**group, **{k: v for k, v in saved.items() if k != "params"}}
+            for group, saved in zip(self.param_groups, saved_groups)
+        ]
+        saved_of: dict[int, Mapping[str, Any]] = {}
+        values = {int(i): saved for i, saved in state_dict["state"].items()}
+        for i, (group, p) in enumerate((g, p) for g in groups for p in g["params"]):
+            self.check_settings(group)
+            if i in values:
+                saved_of[id(p)] = values.pop(i)
+                self._check_saved(f"{name}: parameter {i}", p, self.memory_names(group), saved_of[id(p)])
+        if values:
+            raise ValueError(f"{name}: there is state for parameter {min(values)}, of {sum(own)} parameters")
+        for group, new in zip(self.param_groups, groups):
+            group.update(new)
+        self._bundles = [None] * len(groups)
+        for number in range(len(groups)):
+            for bundle in self.bundles(number):
+                for k, p in enumerate(bundle.parameters):
+                    if id(p) in saved_of:
+                        _restore(bundle, k, saved_of[id(p)])
+
+    @staticmethod
+    def _check_saved(where: str, p: Tensor, names: Iterable[str], saved: Mapping[str, Any]) -> None:
+        for key in names:
+            if key not in saved:
+                raise ValueError(f"{where} has no {key} in the state; it is of another optimiser")
+            shape = tuple(getattr(saved[key], "shape", ()))
+            if shape != p.shape:
+                raise ValueError(f"{where} has shape {p.shape}, and its {key} in the state has {shape}")
+
+    def _parameters(self) -> Iterator[Tensor]:
+        return (p for g in self.param_groups for p in g["params"])
+
+    def __repr__(self) -> str:
+        lines = [f"{self._name} ("]
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {key}: {value}" for key, value in sorted(group.items()) if key != "params"]
+        return "\n".join([*lines, ")"])
+
+
+def _restore(bundle: Bundle, k: int, saved: Mapping[str, Any]) -> None:
+    """Put the saved state of a bundle's parameter number k in place."""
+    for key, packed in bundle.memory.items():
+        value = saved[key]
+        host = value.array.numpy() if isinstance(value, Tensor) else np.asarray(value)
+        packed.parts[k].write(host.astype(packed.flat.dtype))
+    bundle.steps[k] = int(saved.get("step", 1))
