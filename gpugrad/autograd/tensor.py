@@ -11,7 +11,7 @@ from ..array import Array, Shape
 from ..device import Device
 from ..dtypes import is_float
 from ..errors import AutogradError
-from ..kernels.elementwise import binary
+from ..kernels.elementwise import copy
 from .function import _tensor_classes
 
 
@@ -35,6 +35,9 @@ class Tensor:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         _tensor_classes.add(cls)
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        raise TypeError("Tensor: make one with gpugrad.tensor(data), zeros(...), randn(...) and the like")
 
     @staticmethod
     def _wrap(array: Array) -> Tensor:
@@ -113,6 +116,10 @@ class Tensor:
     def tolist(self) -> Any:
         return self.array.numpy().tolist()
 
+    def __format__(self, spec: str) -> str:
+        """f"{loss:.3f}" formats the number of a tensor with a single element."""
+        return format(self.item(), spec) if spec else str(self)
+
     def __float__(self) -> float:
         return float(self.item())
 
@@ -125,9 +132,31 @@ class Tensor:
         return bool(self.item())
 
     def __index__(self) -> int:
-        if self.dtype.kind not in "iub":
-            raise TypeError(f"a {self.dtype} tensor is not an index")
+        if self.dtype.kind not in "iub" or self.array.size != 1:
+            raise TypeError(f"a {self.dtype} tensor of shape {self.shape} is not an index; one integer is")
         return int(self.item())
+
+    # Copies that Python makes
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if self.grad_fn is not None:
+            raise AutogradError("deepcopy: this tensor was computed, and its history cannot be copied; use .detach()")
+        twin = memo[id(self)] = self._like(copy(self.array))
+        twin.grad = None if self.grad is None else self.grad.__deepcopy__(memo)
+        return twin
+
+    def __reduce__(self) -> Any:
+        """Pickled as its numbers; it comes back on the device that is current then."""
+        if self.grad_fn is not None:
+            raise AutogradError("pickle: this tensor was computed, and its history cannot be pickled; use .detach()")
+        return _unpickle, (type(self), self.array.numpy(), self.requires_grad)
+
+    def _like(self, array: Array) -> Tensor:
+        """A leaf of this class on another array."""
+        twin = Tensor._wrap(array)
+        twin.__class__ = type(self)
+        twin.requires_grad = self.requires_grad
+        return twin
 
     # Arithmetic, with broadcasting; the other operand may be a Python number
 
@@ -167,6 +196,26 @@ class Tensor:
     def __abs__(self) -> Tensor:
         return ops.abs(self)
 
+    def __matmul__(self, other: Any) -> Tensor:
+        return ops.matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Tensor:
+        return ops.matmul(other, self)
+
+    def __invert__(self) -> Tensor:
+        return ops.logical_not(_booleans("~", self))
+
+    def __and__(self, other: Any) -> Tensor:
+        return ops.logical_and(_booleans("&", self), _booleans("&", other))
+
+    def __or__(self, other: Any) -> Tensor:
+        return ops.logical_or(_booleans("|", self), _booleans("|", other))
+
+    def __xor__(self, other: Any) -> Tensor:
+        return ops.logical_xor(_booleans("^", self), _booleans("^", other))
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
     # Comparisons give bool tensors, so hashing goes by identity
 
     def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
@@ -192,6 +241,24 @@ class Tensor:
 
     # Element-wise functions
 
+    def add(self, other: Any) -> Tensor:
+        return ops.add(self, other)
+
+    def sub(self, other: Any) -> Tensor:
+        return ops.sub(self, other)
+
+    def mul(self, other: Any) -> Tensor:
+        return ops.mul(self, other)
+
+    def div(self, other: Any) -> Tensor:
+        return ops.div(self, other)
+
+    def pow(self, exponent: Any) -> Tensor:
+        return ops.pow(self, exponent)
+
+    def neg(self) -> Tensor:
+        return ops.neg(self)
+
     def exp(self) -> Tensor:
         return ops.exp(self)
 
@@ -213,14 +280,29 @@ class Tensor:
     def tanh(self) -> Tensor:
         return ops.tanh(self)
 
-    def pow(self, exponent: Any) -> Tensor:
-        return ops.pow(self, exponent)
+    def sin(self) -> Tensor:
+        return ops.sin(self)
+
+    def cos(self) -> Tensor:
+        return ops.cos(self)
+
+    def clamp(self, min: Any = None, max: Any = None) -> Tensor:
+        return ops.clamp(self, min, max)
 
     def clone(self) -> Tensor:
         return ops.clone(self)
 
     def to(self, dtype: Any) -> Tensor:
+        """Of another dtype (`gpugrad.float64`), or on another device (a `gpugrad.Device`)."""
         return ops.to(self, dtype)
+
+    # Matrices
+
+    def matmul(self, other: Any) -> Tensor:
+        return ops.matmul(self, other)
+
+    def dot(self, other: Any) -> Tensor:
+        return ops.dot(self, other)
 
     # Parts
 
@@ -301,11 +383,31 @@ class Tensor:
     def var(self, dim: Any = None, keepdim: bool = False, *, correction: float = 1) -> Tensor:
         return ops.var(self, dim, keepdim, correction=correction)
 
-    # In place
+    # In place: into this tensor's own memory, by the operator (x += 1) too
+
+    def zero_(self) -> Tensor:
+        return inplace.assign("zero_", self, 0)
+
+    def fill_(self, value: Any) -> Tensor:
+        return inplace.assign("fill_", self, value)
+
+    def copy_(self, src: Tensor) -> Tensor:
+        """`src` is cast to this tensor's dtype and repeated to its shape."""
+        return inplace.assign("copy_", self, src)
 
     def add_(self, other: Any) -> Tensor:
-        binary("add", self.array, getattr(other, "array", other), out=self.array)
-        return self
+        return inplace.update("add_", "add", self, other)
+
+    def sub_(self, other: Any) -> Tensor:
+        return inplace.update("sub_", "sub", self, other)
+
+    def mul_(self, other: Any) -> Tensor:
+        return inplace.update("mul_", "mul", self, other)
+
+    def div_(self, other: Any) -> Tensor:
+        return inplace.update("div_", "div", self, other)
+
+    __iadd__, __isub__, __imul__, __itruediv__ = add_, sub_, mul_, div_
 
     # History
 
@@ -335,6 +437,20 @@ class Tensor:
         engine.backward([self], [gradient], retain_graph, create_graph)
 
 
+def _unpickle(cls: type[Tensor], host: np.ndarray, requires_grad: bool) -> Tensor:
+    tensor = Tensor._wrap(Array.from_numpy(host))
+    tensor.__class__ = cls
+    return tensor.requires_grad_(requires_grad)
+
+
+def _booleans(operator: str, x: Any) -> Any:
+    """The operand of a logical operator; numbers are combined by comparisons first."""
+    if not isinstance(x, bool) and getattr(x, "dtype", None) != np.bool_:
+        kind = x.dtype if isinstance(x, Tensor) else type(x).__name__
+        raise TypeError(f"{operator}: the operand is {kind}; it must be a bool tensor, as comparisons give it")
+    return x
+
+
 def _several(sizes: tuple[Any, ...]) -> Any:
     """`x.reshape(2, 3)` and `x.reshape((2, 3))` are the same."""
     return sizes[0] if len(sizes) == 1 and not hasattr(sizes[0], "__index__") else sizes
@@ -343,4 +459,4 @@ def _several(sizes: tuple[Any, ...]) -> Any:
 _tensor_classes.add(Tensor)
 
 # Ops are functions of tensors, and methods of Tensor call them: whichever comes first needs the other.
-from . import engine, ops  # noqa: E402
+from . import engine, inplace, ops  # noqa: E402

@@ -38,6 +38,7 @@ from .elementwise import (
     where,
 )
 from .indexing import getitem, index_select, one_hot, setitem
+from .matmul import dot, linear, matmul
 from .pad import pad
 from .random import dropout, rand, rand_like, randn, randn_like, randperm
 from .reduce import amax, amin, argmax, argmin, max, mean, min, sum, var

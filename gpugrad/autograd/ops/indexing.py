@@ -15,8 +15,8 @@ from ...kernels import slicing as K
 from ...kernels.checks import axis, integer, number_for
 from ...kernels.elementwise import copy
 from ...kernels.strided import Region
+from .. import inplace
 from ..function import Function
-from ..inplace import change
 from ..tensor import Tensor
 from . import elementwise as E
 from .elementwise import check_tensor
@@ -122,20 +122,20 @@ def getitem(input: Tensor, key: Any) -> Tensor:
     return out
 
 
-def setitem(input: Tensor, key: Any, value: Any) -> None:
+def setitem(input: Tensor, key: Any, value: Any, *, name: str = "assignment") -> None:
     """input[key] = value: a number, a tensor, or data for one, repeated to the region and cast to input's dtype."""
-    check_tensor("assignment", input)
-    region = K.region_of("assignment", input.shape, key)
+    check_tensor(name, input)
+    region = K.region_of(name, input.shape, key)
     if isinstance(value, (np.ndarray, list, tuple)):
         value = Tensor._wrap(Array.from_numpy(value, device=input.device))
     if not isinstance(value, Tensor):
-        value = number_for("assignment", "value", value, input.dtype)
+        value = number_for(name, "value", value, input.dtype)
     else:
         if value.device is not input.device:
-            raise ValueError(f"assignment: value is on {value.device}, the tensor on {input.device}; put both on one")
-        K.check_fits("assignment", value.shape, region.sizes)
+            raise ValueError(f"{name}: value is on {value.device}, the tensor on {input.device}; put both on one")
+        K.check_fits(name, value.shape, region.sizes)
         value = E.to(value, input.dtype)
-    change("assignment", SetItem, input, value, region)
+    inplace.change(name, SetItem, input, value, region)
 
 
 def index_select(input: Tensor, dim: int, index: Any) -> Tensor:
