@@ -1,11 +1,13 @@
 """Kernel families: each a `.cl` file and the functions that check arguments and launch it, on Arrays."""
 
+from .avg_pool import avg_pool2d, avg_pool2d_backward
 from .col2im import col2im, col2im_scratch_bytes
 from .elementwise import bias_activation, cast, clamp, clamp_backward, copy, elementwise, fill, where
 from .gemm import gemm, gemm_sum
 from .im2col import im2col, im2col_scratch_bytes
 from .index import index_select, index_select_backward, one_hot
 from .ladder import families, use_kernels, variant, variants
+from .max_pool import max_pool2d, max_pool2d_backward, max_pool2d_pick
 from .optim import adam, sgd, sgd_momentum
 from .pad import pad
 from .random import bernoulli, dropout, normal, random_words, uniform
@@ -16,6 +18,8 @@ from .transpose import transpose
 
 __all__ = [
     "adam",
+    "avg_pool2d",
+    "avg_pool2d_backward",
     "bernoulli",
     "bias_activation",
     "cast",
@@ -38,6 +42,9 @@ __all__ = [
     "im2col_scratch_bytes",
     "index_select",
     "index_select_backward",
+    "max_pool2d",
+    "max_pool2d_backward",
+    "max_pool2d_pick",
     "normal",
     "one_hot",
     "pad",

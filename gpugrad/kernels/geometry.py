@@ -32,6 +32,11 @@ class Window(NamedTuple):
     DW: int
 
     @property
+    def pairs(self) -> tuple[Pair, Pair, Pair, Pair]:
+        """Kernel size, stride, padding and dilation."""
+        return (self.KH, self.KW), (self.SH, self.SW), (self.PH, self.PW), (self.DH, self.DW)
+
+    @property
     def is_pixel(self) -> bool:
         """Does each window see one pixel, its own? Then im2col changes nothing."""
         return self.KH == self.KW == self.SH == self.SW == 1 and self.PH == self.PW == 0
@@ -66,6 +71,24 @@ def windows_in(function: str, size: Pair, w: Window) -> Pair:
             f"{(w.KH - 1) * w.DH + 1} x {(w.KW - 1) * w.DW + 1}; use a larger input, more padding or a smaller kernel"
         )
     return OH, OW
+
+
+def pooled_in(function: str, size: Pair, w: Window, ceil_mode: bool) -> Pair:
+    """(OH, OW) of pooling, which may also keep a last window that is cut off at the end (`ceil_mode`).
+
+    No window starts beyond the input and the padding before it: it would see nothing. Padding is at most half of the
+    kernel, so that windows see the input.
+    """
+    if 2 * w.PH > w.KH or 2 * w.PW > w.KW:
+        raise ValueError(
+            f"{function}: padding is ({w.PH}, {w.PW}); it must be at most half of kernel_size ({w.KH}, {w.KW})"
+        )
+    if not ceil_mode:
+        return windows_in(function, size, w)
+    H, W = size
+    OH, OW = windows_in(function, (H + w.SH - 1, W + w.SW - 1), w)
+    last_h, last_w = (OH - 1) * w.SH - w.PH, (OW - 1) * w.SW - w.PW
+    return OH - (last_h >= H), OW - (last_w >= W)
 
 
 def image_size(function: str, name: str, size: Any) -> tuple[int, int, int, int]:
