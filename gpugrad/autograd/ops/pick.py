@@ -8,6 +8,7 @@ from ...array import Shape
 from ...kernels.pick import pick, place
 from ..function import Function
 from ..tensor import Tensor
+from . import shape as S
 
 
 class Pick(Function):
@@ -36,7 +37,5 @@ class Place(Function):
 
     @staticmethod
     def backward(ctx: Any, h: Tensor) -> Any:
-        from . import reshape
-
         (indices,) = ctx.saved_tensors
-        return reshape(Pick.apply(h, indices, ctx.dim), ctx.shape), None, None, None
+        return S.reshape(Pick.apply(h, indices, ctx.dim), ctx.shape), None, None, None

@@ -15,6 +15,7 @@ from ...kernels.reduce import reduce
 from ..function import Function
 from ..tensor import Tensor
 from . import elementwise as E
+from . import shape as S
 from .pick import Place
 
 Dim = int | Sequence[int] | None
@@ -27,9 +28,7 @@ def _kept(shape: Shape, dims: tuple[int, ...]) -> Shape:
 
 def _spread(g: Tensor, shape: Shape, dims: tuple[int, ...]) -> Tensor:
     """The gradient of a sum, repeated along the axes that were summed."""
-    from . import expand, reshape
-
-    return expand(reshape(g, _kept(shape, dims)), shape)
+    return S.expand(S.reshape(g, _kept(shape, dims)), shape)
 
 
 class Sum(Function):
@@ -72,15 +71,13 @@ class Extreme(Function):
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        from . import reshape
-
         x, result = ctx.saved_tensors
         kept = _kept(x.shape, ctx.dims)
-        chosen = E.eq(x, reshape(result, kept))
+        chosen = E.eq(x, S.reshape(result, kept))
         if ctx.nan:
             chosen = E.logical_or(chosen, E.ne(x, x))
         chosen = E.to(chosen, x.dtype)
-        share = E.div(reshape(g, kept), Tensor._wrap(reduce("sum", chosen.array, ctx.dims, True)))
+        share = E.div(S.reshape(g, kept), Tensor._wrap(reduce("sum", chosen.array, ctx.dims, True)))
         return E.mul(chosen, share), None, None, None, None
 
 
@@ -204,11 +201,9 @@ def _max_or_min(op: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
     E.check_tensor(op, input)
     if dim is None:
         return _extreme(op, op, input, None, keepdim, nan=True)
-    from . import reshape
-
     d = axis(op, dim, input.ndim)
     if input.ndim == 0:
-        return ValuesIndices(*Along.apply(reshape(input, (1,)), op, d, False))
+        return ValuesIndices(*Along.apply(S.reshape(input, (1,)), op, d, False))
     _needs_elements(op, input, (d,))
     return ValuesIndices(*Along.apply(input, op, d, keepdim))
 
