@@ -11,6 +11,7 @@ import pytest
 import gpugrad.memory
 from gpugrad.device import devices, use_device
 from gpugrad.errors import NoDeviceError
+from gpugrad.program import on_launch
 
 
 def pytest_addoption(parser):
@@ -19,6 +20,19 @@ def pytest_addoption(parser):
         metavar="FILE",
         help="the file that OCLGRIND_LOG names: a test during which Oclgrind adds a report to it fails",
     )
+
+
+def pytest_configure(config):
+    log = config.getoption("--oclgrind-log")
+    if log:
+        config.launched = set()
+        on_launch(lambda launch: config.launched.add(launch.kernel.name))
+
+
+def pytest_unconfigure(config):
+    """Say beside the log which kernels ran, so that one that never did is noticed."""
+    if hasattr(config, "launched"):
+        pathlib.Path(config.getoption("--oclgrind-log") + ".kernels").write_text("\n".join(sorted(config.launched)))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -34,7 +34,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = ROOT / "gpugrad" / "kernels"
 
 #: Which tests have to notice a mistake in a kernel file; the others' are tests/test_<name before '_'>.py.
-TESTS: dict[str, tuple[str, ...]] = {}
+TESTS: dict[str, tuple[str, ...]] = {
+    "argmax.cl": ("test_reduce.py",),
+    "avg_pool.cl": ("test_pooling.py",),
+    "max_pool.cl": ("test_pooling.py",),
+    "pick.cl": ("test_index.py",),
+}
 
 OPERATORS = {
     "<": ("<=",), "<=": ("<",), ">": (">=",), ">=": (">",), "==": ("!=",), "!=": ("==",),
@@ -109,11 +114,12 @@ def mutants(file: str, source: str) -> list[Mutant]:
 
 def tests_of(file: str) -> list[str]:
     names = TESTS.get(file) or (f"test_{pathlib.Path(file).stem.split('_')[0]}.py",)
-    paths = [f"tests/{name}" for name in names]
-    missing = [p for p in paths if not (ROOT / p).exists()]
-    if missing:
-        raise SystemExit(f"{file}: its tests, {', '.join(missing)}, do not exist; mend TESTS in tests/mutate.py")
-    return paths
+    return [f"tests/{name}" for name in names]
+
+
+def kernel_names(source: str) -> list[str]:
+    """The kernels in a file, its comments left out."""
+    return re.findall(r"\b__kernel\s+void\s+(\w+)", re.sub(r"/\*.*?\*/|//[^\n]*", " ", source, flags=re.DOTALL))
 
 
 class Workplace:
@@ -172,6 +178,9 @@ def choose(args: argparse.Namespace) -> list[Mutant]:
         if unknown := set(args.file) - set(files):
             raise SystemExit(f"no kernel file {', '.join(sorted(unknown))}; there is {', '.join(files)}")
         files = args.file
+    for file in files:
+        if missing := [test for test in tests_of(file) if not (ROOT / test).exists()]:
+            raise SystemExit(f"{file}: its tests {missing} do not exist; mend TESTS in tests/mutate.py")
     every = [m for f in files for m in mutants(f, (KERNELS / f).read_text())]
     known = equivalents()
     if not args.file and (stale := set(known) - {m.key for m in every}):
