@@ -13,7 +13,7 @@ from .parameter import Parameter
 
 
 class BatchNorm2d(Module):
-    """Each channel of (N, C, H, W) with mean 0 and variance 1, then times `weight` plus `bias` (Ioffe and Szegedy, 2015).
+    """Each channel of (N, C, H, W) to mean 0 and variance 1, then times `weight` plus `bias` (Ioffe, Szegedy, 2015).
 
     While training it uses the batch's mean and variance, and keeps running ones (new = (1 - momentum) old + momentum
     batch; with momentum None, the plain average), which it uses in eval. `affine=False` leaves out weight and bias,
