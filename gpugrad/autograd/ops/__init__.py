@@ -40,6 +40,7 @@ from .elementwise import (
 from .indexing import getitem, index_select, one_hot, setitem
 from .matmul import dot, linear, matmul
 from .pad import pad
+from .pooling import avg_pool2d, max_pool2d
 from .random import dropout, rand, rand_like, randn, randn_like, randperm
 from .reduce import amax, amin, argmax, argmin, max, mean, min, sum, var
 from .shape import (
