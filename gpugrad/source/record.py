@@ -1,0 +1,352 @@
+"""The recording pass: the same kernel, but every access to global and local memory leaves an event.
+
+    out[i] = a[i] + b[i];        becomes, for buffers 0 1 2 and sites 0 1 2 (spelt shorter here)
+    store(gg, 2, 2, load(gg, 0, 0, &a[i]) + load(gg, 1, 1, &b[i]), &out[i]);
+
+Conditions that a barrier depends on are put to a vote, loops burn fuel, indices are checked. `recorder.cl` is
+what the new text carries with it; `tables.py` says what comes back beside it.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import NoReturn
+
+from . import opencl, tree
+from .errors import SourceError
+from .half import HalfWriter, enables_half, is_half
+from .helpers import Helpers
+from .layout import SIZES, Array, Base, Pointer, Record, Type, decay, dimensions, element
+from .provenance import RECORDED, escaping, is_traced_pointer, owner, points_into, reassigned
+from .tables import Buffer, Signature, Site
+from .tree import Expr, Variable, bare
+from .unit import Unit
+from .votes import Votes
+
+MAX_SITES, MAX_BUFFERS = 1 << 14, (1 << 10) - 1
+PARAMETERS = ("__global uint4 *gg_events", "__global const uint *gg_slots", "__global uint *gg_counts",
+              "__global const ulong *gg_lengths")  # fmt: skip
+"""What an instrumented kernel takes after its own arguments: the events; where each work-item's slots begin (one
+more than there are work-items); how many it wanted; and each buffer's length in bytes (0 for local arrays, whose
+length the kernel knows)."""
+
+
+@dataclass(frozen=True)
+class Instrumented:
+    """An instrumented kernel: its text, and what the numbers in its events mean."""
+
+    text: str
+    kernel: Signature
+    sites: tuple[Site, ...]
+    buffers: tuple[Buffer, ...]
+    votes: bool  # the kernel has barriers
+
+
+@cache
+def recorder_text() -> str:
+    return importlib.resources.files(__package__).joinpath("recorder.cl").read_text(encoding="utf-8")
+
+
+class Recorder(HalfWriter):
+    def __init__(self, unit: Unit, kernel: str | None, watch: tuple[str, ...], fuel: int, faults_only: bool) -> None:
+        super().__init__(unit)
+        self.kernel, self.watch, self.fuel, self.faults_only = unit.kernel(kernel), frozenset(watch), fuel, faults_only
+        self.votes, self.device = Votes(unit), Helpers(unit.half_is_storage)
+        self.sites: list[Site] = []
+        self.buffers: list[Buffer] = []
+        self.function: tree.Function = self.kernel
+        self.voting: set[int] = set()
+        self.escaped: set[str] = set()
+
+    # ---- tables
+
+    def site(self, kind: str, e: tree.Node, t: Type | None = None, name: str = "") -> str:
+        tokens = self.tokens[e.t0 : e.t1]
+        start, end = min(x.start for x in tokens), max(x.end for x in tokens)
+        source, i = self.unit.source, len(self.sites)
+        if i == MAX_SITES:
+            raise source.unsupported(f"the kernel has more than {MAX_SITES} places that touch memory", tokens[0])
+        scalar, lanes = (t.scalar, t.lanes) if isinstance(t, Base) else ("", 1)
+        macro = next((x.macro for x in tokens if x.macro), "")
+        line, column, text = source.line(start), source.column(start), source.text[start:end]
+        self.sites.append(Site(i, kind, line, column, start, end, text, scalar, lanes, macro, self.function.name, name))
+        return f"{i}u"
+
+    def refuse(self, reason: str, e: tree.Node) -> NoReturn:
+        raise self.unit.source.unsupported(reason, self.tokens[e.t0])
+
+    def buffer(self, v: Variable, argument: int | None = None) -> int:
+        target = v.type.target if argument is not None and isinstance(v.type, Pointer) else v.type
+        space = v.type.space if argument is not None and isinstance(v.type, Pointer) else v.space
+        self.buffers.append(Buffer(v.name, space, element(target), dimensions(target), argument))
+        v.buffer = len(self.buffers) - 1
+        return v.buffer
+
+    # ---- accesses
+
+    def touches(self, e: Expr) -> bool:
+        if isinstance(e.type, Array):
+            return False
+        return e.space in RECORDED or super().touches(e) or self.constant_buffer(e) is not None
+
+    def constant_buffer(self, e: Expr) -> int | None:
+        """Of an element of a __constant array, if the recorder can follow: `w[i]`, w an argument or of the program."""
+        base = bare(e.base) if isinstance(e, tree.Index) and e.space == "constant" else None
+        v = base.variable if isinstance(base, tree.Name) else None
+        return v.buffer if v is not None and isinstance(e.type, Base) else None
+
+    def read(self, e: Expr) -> str:
+        b = self.constant_buffer(e)
+        if b is None or not isinstance(e, tree.Index) or not isinstance(e.type, Base):
+            return super().read(e)
+        site, length = self.site("load", e, e.type), f"(long)(gg->length[{b}] / {e.type.size})"
+        index = f"gg_constant(gg, {self.value(e.index)}, {length}, {e.type.size})"
+        name = self.place(e.base)
+        stored = is_half(e) and self.unit.half_is_storage and isinstance(bare(e.base).type, Pointer)
+        n = "" if e.type.lanes == 1 else str(e.type.lanes)
+        got = f"vload_half{n}(0, (__constant const half *)&{name}[{index}])" if stored else f"{name}[{index}]"
+        return f"{self.device.constant(e.type)}(gg, {site} | {b}u << 14, {got})"
+
+    def named(self, e: Expr) -> None:
+        if isinstance(e.type, Record) and (not e.type.name or e.type.name in self.unit.local_types):
+            self.refuse("this struct has no name outside the function: declare it above, with one", e)
+
+    def load(self, e: Expr, address: str) -> str:
+        if e.space not in RECORDED:
+            return super().load(e, address)
+        self.named(e)
+        return f"{self.device.load(e.space, e.type)}(gg, {owner(e)}, {self.site('load', e, e.type)}, {address})"
+
+    def store(self, e: Expr, address: str, value: str, used: bool) -> str:
+        assert e.space is not None
+        self.named(e)
+        return (
+            f"{self.device.store(e.space, e.type)}(gg, {owner(e)}, {self.site('store', e, e.type)}, {value}, {address})"
+        )
+
+    def load_lanes(self, e: tree.Swizzle, vector: Expr, lanes: list[int], address: str) -> str:
+        if e.space not in RECORDED:
+            return super().load_lanes(e, vector, lanes, address)
+        assert isinstance(vector.type, Base)
+        helper = self.device.load_lanes(e.space, vector.type, lanes)
+        return f"{helper}(gg, {owner(vector)}, {self.site('load', e, vector.type)}, {address})"
+
+    def store_lanes(self, e: tree.Swizzle, vector: Expr, lanes: list[int], address: str, value: str) -> str:
+        assert isinstance(vector.type, Base) and e.space is not None
+        helper = self.device.store_lanes(e.space, vector.type, lanes)
+        return f"{helper}(gg, {owner(vector)}, {self.site('store', e, vector.type)}, {value}, {address})"
+
+    def index(self, e: tree.Index, accessed: bool) -> str:
+        i = self.value(e.index)
+        if not isinstance(e.base.type, Array) or not accessed:
+            return i
+        n = e.base.type.length
+        if e.space == "private":
+            size = n if n is not None else "sizeof({0}) / sizeof({0}[0])".format(self.place(e.base, False))
+            return f"gg_private(gg, {self.site('private', e)}, {i}, {size})"
+        if e.space in RECORDED and n is not None and isinstance(bare(e.base), tree.Index):
+            return f"gg_row(gg, {self.site('row', e)}, {i}, {n})"
+        return i
+
+    # ---- private variables: shadows of pointers, watched assignments
+
+    def assigned(self, e: Expr, left: Expr, text: str) -> str:
+        v = left.variable if isinstance(left, tree.Name) else None
+        if v is not None and v.shadow and isinstance(e, tree.Assign) and e.op == "=":
+            return f"({v.shadow} = {points_into(e.right)}, {text})"
+        return self.watched(e, left, text)
+
+    def is_watched(self, left: Expr) -> bool:
+        base = bare(left)
+        while isinstance(base, tree.Index):
+            base = bare(base.base)
+        return (isinstance(base, tree.Name) and left.space == "private" and isinstance(left.type, Base)
+                and left.type.scalar in SIZES and bool({"*", base.name} & self.watch))  # fmt: skip
+
+    def watched(self, e: tree.Node, left: Expr, text: str) -> str:
+        if not self.is_watched(left) or not isinstance(left.type, Base):
+            return text
+        return f"{self.device.watch(left.type)}(gg, {self.site('watch', e, left.type, self.name_of(left))}, {text})"
+
+    def name_of(self, e: Expr) -> str:
+        return self.unit.source.text[self.tokens[e.t0].start : self.tokens[e.t1 - 1].end]
+
+    def value_Increment(self, e: tree.Increment, used: bool = True) -> str:
+        left = bare(e.e)
+        if self.touches(left) or not self.is_watched(left):
+            return super().value_Increment(e, used)
+        text = self.watched(e, left, f"{e.op} {self.place(left)}")
+        if e.prefix or not used:
+            return text
+        assert isinstance(left.type, Base)
+        return f"({left.type.name})({text} {'-' if e.op == '++' else '+'} 1)"
+
+    def initial(self, d: tree.Declarator) -> str:
+        v, text = d.variable, super().initial(d)
+        assert d.init is not None
+        if v.shadow:
+            return f"({v.shadow} = {points_into(d.init)}, {text})"
+        name = tree.Name(d.t0, d.t0 + 1, v.name, v, type=v.type, space=v.space)
+        return text if isinstance(d.init, tree.InitList) else self.watched(d, name, text)
+
+    def declared(self, d: tree.Declarator) -> str:
+        v = d.variable
+        if v.space == "local":
+            b, amp = self.buffer(v), "" if isinstance(v.type, Array) else "&"
+            return f" gg_buffer(gg, {b}, -2, (ulong){amp}{v.name}, sizeof({v.name}));"
+        if v.space == "private" and is_traced_pointer(v.type) and v.name not in self.escaped:
+            assert isinstance(v.type, Pointer)
+            v.shadow = self.temporary(f"int @ = {'-2' if v.type.space == 'local' else '-1'}")
+        return ""
+
+    # ---- calls
+
+    def value_Call(self, e: tree.Call) -> str:
+        p = decay(e.args[-1].type, e.args[-1].space) if e.args else None
+        if e.name in opencl.BARRIERS:
+            flags = ", ".join(self.value(a) for a in e.args)
+            return f"(gg_barrier(gg, {self.site('barrier', e)}, {flags}), {e.name}({flags}))"
+        if opencl.ATOMIC.match(e.name) and e.function is None:
+            return self.atomic(e)
+        if isinstance(p, Pointer) and p.space in RECORDED and e.function is None:
+            if opencl.VECTOR_MOVE.match(e.name) or opencl.HALF_MOVE.match(e.name):
+                return self.vector_move(e, p)
+            if e.name in opencl.RESULT_BY_POINTER:
+                self.refuse(f"{e.name}() into {p.space} memory is not supported: store its result from a variable", e)
+        if e.function is None or e.function.body is None:
+            return super().value_Call(e)
+        if e.function.kernel:
+            self.refuse(f"{e.name} is a kernel; a kernel that calls one is not supported", e)
+        pointers = [points_into(a) for a, q in zip(e.args, e.function.params) if is_traced_pointer(q.type)]
+        return f"{e.name}({', '.join(['gg', *(self.value(a) for a in e.args), *pointers])})"
+
+    def atomic(self, e: tree.Call) -> str:
+        p = decay(e.args[0].type, e.args[0].space) if e.args else None
+        if not isinstance(p, Pointer) or p.space not in RECORDED or not isinstance(p.target, Base):
+            self.refuse(f"{e.name}() on a pointer that the pass cannot follow: put it in a variable", e)
+        helper = self.device.atomic(e.name, p.space, p.target, len(e.args) - 1)
+        where = f"gg, {points_into(e.args[0])}, {self.site('atomic', e, p.target)}"
+        return f"{helper}({where}, {', '.join(self.value(a) for a in e.args)})"
+
+    def vector_move(self, e: tree.Call, p: Pointer) -> str:
+        name = self.move(e.name) if self.unit.half_is_storage and getattr(p.target, "name", "") == "half" else e.name
+        if not isinstance(p.target, Base):
+            self.refuse(f"{e.name}() through this pointer is not supported", e)
+        half, plain = opencl.HALF_MOVE.match(name), opencl.VECTOR_MOVE.match(name)
+        found = half or plain
+        assert found is not None
+        lanes = int((half.group(3) or 1) if half else found.group(2))
+        load, stride = found.group(1) == "load", 4 if half and half.group(2) and lanes == 3 else lanes
+        helper = self.device.move(name, load, p.space, p.target, lanes, stride, half is not None)
+        t = Base(p.target.scalar + ("" if lanes == 1 else str(lanes)))
+        where = f"gg, {points_into(e.args[-1])}, {self.site(found.group(1), e, t)}"
+        return f"{helper}({where}, {', '.join(self.value(a) for a in e.args)})"
+
+    # ---- statements
+
+    def test(self, node: tree.If | tree.Loop | tree.Switch) -> str:
+        at: tree.Node = node.test or tree.Node(node.t0, node.t0 + 1)
+        c = super().test(node)
+        if isinstance(node, tree.Loop):
+            c = f"gg_turn(gg, {self.site('fuel', at)})" + (f" && ({c})" if c else "")
+        if node.t0 in self.voting:
+            answer = c if isinstance(node, tree.Switch) else f"({c}) ? 1 : 0"
+            c = f"gg_agree(gg, {self.site('branch', at)}, {answer})"
+        return c
+
+    def returning(self, node: tree.Return) -> str:
+        return "{ gg_counts[gg_item] = gg->n; return; }" if self.function.kernel else super().returning(node)
+
+    # ---- functions
+
+    def write_Function(self, f: tree.Function) -> None:
+        self.function, self.voting, self.escaped = f, self.votes.voters(f), escaping(f)
+        changed = reassigned(f)
+        for i, p in enumerate(f.params):
+            v = f.variables.get(p.name)
+            if v is None or not isinstance(p.type, Pointer):
+                continue
+            if f.kernel:
+                if is_traced_pointer(p.type) or (p.type.space == "constant" and p.name not in changed):
+                    self.buffer(v, i)
+            elif is_traced_pointer(p.type) and p.name not in self.escaped:
+                v.shadow = f"gg_b{i}"
+        super().write_Function(f)
+
+    def parameters(self, f: tree.Function) -> list[str]:
+        ours = super().parameters(f)
+        if f.kernel:
+            return [*ours, *PARAMETERS]
+        return ["gg_t *gg", *ours, *(f"int gg_b{i}" for i, p in enumerate(f.params) if is_traced_pointer(p.type))]
+
+    def prologue(self, f: tree.Function) -> str:
+        if not f.kernel:
+            return ""
+        item = "get_global_id({0}) - get_global_offset({0})".format
+        lines = [
+            "gg_t gg_record; gg_t *gg = &gg_record; gg->n = 0; gg->dead = false; gg->ok = true;",
+            "gg->first = 0; gg->split = 0;",
+            f"const uint gg_item = {item(0)} + get_global_size(0) * ({item(1)} + get_global_size(1) * ({item(2)}));",
+            "gg->events = gg_events + gg_slots[gg_item]; gg->room = gg_slots[gg_item + 1] - gg_slots[gg_item];",
+            f"gg->fuel = {self.fuel}u;",
+        ]
+        if self.votes.meets(f):
+            lines.append("__local long gg_first; __local int gg_split; gg->first = &gg_first; gg->split = &gg_split;")
+        codes = {"global": "-1", "local": "-2", "constant": "0"}
+        for b, buffer in enumerate(self.buffers):
+            base = f"(ulong){buffer.name}" if buffer.argument is not None and buffer.space != "constant" else "0"
+            lines.append(f"gg_buffer(gg, {b}, {codes[buffer.space]}, {base}, gg_lengths[{b}]);")
+        return " ".join(lines) + " "
+
+    def epilogue(self, f: tree.Function) -> str:
+        return " gg_counts[gg_item] = gg->n; " if f.kernel else ""
+
+    def run(self) -> str:
+        wanted = self.unit.reachable([self.kernel])
+        out: list[str] = []
+        for item in self.unit.items:
+            self.out = []
+            if isinstance(item, tree.Function):
+                if item.name in wanted and (not item.kernel or item is self.kernel):
+                    self.write_Function(item)
+            else:
+                if isinstance(item, tree.Declaration):
+                    self.constants(item)
+                self.statement(item)
+            out += [self.device.take(), *self.helpers.values(), *self.out]
+            self.helpers.clear()
+        if len(self.buffers) > MAX_BUFFERS:
+            raise SourceError(f"the kernel has {len(self.buffers)} buffers; the tracer numbers at most {MAX_BUFFERS}")
+        pragmas = [self.text(i.t0, i.t1) for i in self.unit.items if self.tokens[i.t0].kind == "pragma"]
+        options = f"#define GG_BUFFERS {max(1, len(self.buffers))}\n" + "#define GG_FAULTS_ONLY\n" * self.faults_only
+        return "\n".join([*pragmas, options]) + recorder_text() + "".join(out)
+
+    def constants(self, item: tree.Declaration) -> None:
+        """Program-scope arrays in __constant memory get buffer numbers."""
+        for d in item.declarators:
+            t = d.variable.type
+            if d.variable.space == "constant" and isinstance(t, Array) and isinstance(t.element, Base):
+                self.buffer(d.variable)
+
+
+def instrument(text: str, kernel: str | None = None, defines: Mapping[str, str] | None = None, *,
+               extensions: frozenset[str] = frozenset(), watch: tuple[str, ...] = (), fuel: int = 1 << 20,
+               faults_only: bool = False) -> Instrumented:  # fmt: skip
+    """The kernel named `kernel` (or the only one), rewritten so that it records what it does.
+
+    `defines` are the macros the build would set by -D, `extensions` the device's. `watch` names private variables
+    whose assignments are recorded ("*": all). After `fuel` turns of its loops a work-item leaves them. With
+    `faults_only` only events that are mistakes are written. The result needs no -D, and takes PARAMETERS after
+    its own arguments. Raises SourceError where the text does not parse, Unsupported where it cannot be followed.
+    """
+    try:
+        unit = Unit(text, defines or {}, extensions, not enables_half(text))
+        recorder = Recorder(unit, kernel, watch, fuel, faults_only)
+        made = recorder.run()
+    except RecursionError:
+        raise SourceError("the text is nested too deeply") from None
+    return Instrumented(made, unit.signature(recorder.kernel), tuple(recorder.sites), tuple(recorder.buffers),
+                        recorder.votes.meets(recorder.kernel))  # fmt: skip

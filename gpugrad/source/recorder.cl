@@ -1,0 +1,105 @@
+/* What an instrumented kernel carries with it: where events go, and the checks before each access.
+
+   A work-item's record (gg_t) holds its slots for events, how many it wanted to write, and the address and
+   length in bytes of every buffer. An event is four words:
+     0: site | buffer << 14 | component << 24 | outside << 28 | misaligned << 29 | other fault << 30
+     1: byte offset in the buffer (or an index)      2, 3: the value's bits
+   With GG_FAULTS_ONLY only events with a fault are written. */
+
+#define GG_OUTSIDE (1u << 28)
+#define GG_SKEW (1u << 29)
+#define GG_FAULT (1u << 30)
+
+typedef struct {
+  __global uint4 *events;
+  uint n, room, fuel;
+  bool dead, ok;                 /* dead: the group could not agree; it touches nothing any more */
+  __local long *first;           /* ballot: what the first work-item says, and whether another disagrees */
+  __local int *split;
+  int where;                     /* byte offset of the latest __constant read */
+  ulong base[GG_BUFFERS], length[GG_BUFFERS];
+  char space[GG_BUFFERS];        /* -1: global, -2: local, 0: constant */
+} gg_t;
+
+void gg_buffer(gg_t *t, int b, int space, ulong base, ulong length) {
+  t->space[b] = space;
+  t->base[b] = base;
+  t->length[b] = length;
+}
+
+void gg_put(gg_t *t, uint head, int offset, ulong bits) {
+#ifdef GG_FAULTS_ONLY
+  if (!(head & (GG_OUTSIDE | GG_SKEW | GG_FAULT))) return;
+#endif
+  if (t->dead) return;
+  if (t->n < t->room) t->events[t->n] = (uint4)(head, (uint)offset, (uint)bits, (uint)(bits >> 32));
+  t->n++;
+}
+
+/* May the `size` bytes at p be touched? A buffer b < 0 is not known when compiling: find it by its address,
+   among those of that space. */
+bool gg_where(gg_t *t, int b, uint site, ulong p, uint size, uint align, uint *head, int *offset) {
+  for (int i = 0; b < 0 && i < GG_BUFFERS; i++)
+    if (t->space[i] == b && p >= t->base[i] && p < t->base[i] + t->length[i]) b = i;
+  if (b < 0) {
+    *head = site | (uint)GG_BUFFERS << 14 | GG_OUTSIDE;
+    *offset = 0;
+    return false;
+  }
+  long o = (long)(p - t->base[b]);
+  bool inside = o >= 0 && (ulong)o + size <= t->length[b];
+  bool skew = (p & (align - 1)) != 0;
+  *head = site | (uint)b << 14 | (inside ? 0u : GG_OUTSIDE) | (skew ? GG_SKEW : 0u);
+  *offset = (int)clamp(o, (long)INT_MIN, (long)INT_MAX);
+  return inside && !skew && !t->dead;
+}
+
+/* A condition that a barrier depends on: the whole group must give the same answer. If it does not, the group
+   is dead: it records nothing more, touches no memory, and from here on every condition answers 0. */
+long gg_agree(gg_t *t, uint site, long answer) {
+  bool split = false;
+  if (t->split) {
+    if (get_local_id(0) + get_local_id(1) + get_local_id(2) == 0) { *t->first = answer; *t->split = 0; }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (*t->first != answer) atomic_or(t->split, 1);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    split = *t->split != 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  gg_put(t, split ? site | GG_FAULT : site, 0, (ulong)answer);
+  if (split) t->dead = true;
+  return t->dead ? 0 : answer;
+}
+
+/* Every turn of a loop burns fuel, so that an endless loop ends. Out of fuel, the last slot says so. */
+bool gg_turn(gg_t *t, uint site) {
+  if (t->dead) return false;
+  if (t->fuel) { t->fuel--; return true; }
+  if (t->room) t->n = min(t->n, t->room - 1);
+  gg_put(t, site | GG_FAULT, 0, 0);
+  return false;
+}
+
+void gg_barrier(gg_t *t, uint site, uint flags) {
+  gg_put(t, site, 0, ((flags & CLK_LOCAL_MEM_FENCE) ? 1 : 0) | ((flags & CLK_GLOBAL_MEM_FENCE) ? 2 : 0));
+}
+
+/* tile[y][x]: is x within its own row? */
+long gg_row(gg_t *t, uint site, long i, int n) {
+  if (i < 0 || i >= n) gg_put(t, site | GG_OUTSIDE, (int)clamp(i, (long)INT_MIN, (long)INT_MAX), n);
+  return i;
+}
+
+/* An index of a private array; outside, element 0 is used instead. */
+long gg_private(gg_t *t, uint site, long i, int n) {
+  if (i >= 0 && i < n) return i;
+  gg_put(t, site | GG_OUTSIDE, (int)clamp(i, (long)INT_MIN, (long)INT_MAX), n);
+  return 0;
+}
+
+/* An index of __constant memory, which is read in place, not through a pointer; outside, element 0 is read. */
+long gg_constant(gg_t *t, long i, long n, uint size) {
+  t->ok = i >= 0 && i < n;
+  t->where = (int)clamp(i * size, (long)INT_MIN, (long)INT_MAX);
+  return t->ok ? i : 0;
+}

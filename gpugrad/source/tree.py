@@ -1,0 +1,268 @@
+"""The syntax tree. A node covers the tokens t0 .. t1-1; an expression knows its type and where its object lives.
+
+`space` is None for a value, else the address space of the object that the expression names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+
+from .layout import UNKNOWN, Type
+
+
+@dataclass(eq=False)
+class Node:
+    t0: int
+    t1: int
+
+
+@dataclass(eq=False)
+class Variable:
+    name: str
+    type: Type
+    space: str
+    value: int | None = None  # of an enumerator or a constant int
+    buffer: int | None = None  # its buffer number, for arguments and local arrays
+    shadow: str = ""  # the C variable that says which buffer this pointer points into
+
+
+# ---- expressions
+
+
+@dataclass(eq=False)
+class Expr(Node):
+    type: Type = field(default=UNKNOWN, kw_only=True)
+    space: str | None = field(default=None, kw_only=True)
+
+
+@dataclass(eq=False)
+class Name(Expr):
+    name: str
+    variable: Variable | None
+
+
+@dataclass(eq=False)
+class Literal(Expr):
+    text: str
+
+
+@dataclass(eq=False)
+class SizeOf(Expr):
+    bytes: int | None
+
+
+@dataclass(eq=False)
+class Paren(Expr):
+    e: Expr
+
+
+@dataclass(eq=False)
+class Unary(Expr):  # - + ! ~
+    op: str
+    e: Expr
+
+
+@dataclass(eq=False)
+class Binary(Expr):
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(eq=False)
+class Comma(Expr):
+    left: Expr
+    right: Expr
+
+
+@dataclass(eq=False)
+class Conditional(Expr):
+    test: Expr
+    yes: Expr
+    no: Expr
+
+
+@dataclass(eq=False)
+class Assign(Expr):
+    op: str  # "=" or "+=" ...
+    left: Expr
+    right: Expr
+
+
+@dataclass(eq=False)
+class Increment(Expr):
+    op: str  # "++" or "--"
+    prefix: bool
+    e: Expr
+
+
+@dataclass(eq=False)
+class Deref(Expr):
+    e: Expr
+
+
+@dataclass(eq=False)
+class AddressOf(Expr):
+    e: Expr
+
+
+@dataclass(eq=False)
+class Index(Expr):
+    base: Expr
+    index: Expr
+
+
+@dataclass(eq=False)
+class Lane(Expr):  # v[i] of a vector
+    e: Expr
+    index: Expr
+
+
+@dataclass(eq=False)
+class Member(Expr):  # s.x of a struct; p->x is the member of (*p)
+    e: Expr
+    name: str
+
+
+@dataclass(eq=False)
+class Swizzle(Expr):  # v.xy
+    e: Expr
+    name: str
+    lanes: list[int]
+
+
+@dataclass(eq=False)
+class Cast(Expr):
+    open_end: int  # the tokens t0 .. open_end-1 are "(type)"
+    e: Expr
+
+
+@dataclass(eq=False)
+class VectorLiteral(Expr):
+    open_end: int
+    items: list[Expr]
+
+
+@dataclass(eq=False)
+class InitList(Expr):
+    items: list[Expr]
+    designators: list[tuple[int, int]]  # token ranges, empty where an item has none
+
+
+@dataclass(eq=False)
+class Call(Expr):
+    name: str
+    args: list[Expr]
+    function: Function | None
+
+
+# ---- statements
+
+
+@dataclass(eq=False)
+class Compound(Node):
+    body: list[Node]
+
+
+@dataclass(eq=False)
+class ExprStatement(Node):
+    e: Expr
+
+
+@dataclass(eq=False)
+class Declarator(Node):
+    variable: Variable
+    name_end: int  # t0 .. name_end-1 are the declarator without its initialiser
+    init: Expr | None
+
+
+@dataclass(eq=False)
+class Declaration(Node):
+    spec_end: int
+    declarators: list[Declarator]
+
+
+@dataclass(eq=False)
+class Typedef(Node):
+    name: str
+    type: Type
+
+
+@dataclass(eq=False)
+class If(Node):
+    test: Expr
+    then: Node
+    other: Node | None
+
+
+@dataclass(eq=False)
+class Loop(Node):
+    word: str  # for while do
+    init: Node | None
+    test: Expr | None
+    step: Expr | None
+    body: Node
+
+
+@dataclass(eq=False)
+class Switch(Node):
+    test: Expr
+    body: Node
+
+
+@dataclass(eq=False)
+class Return(Node):
+    e: Expr | None
+
+
+@dataclass(eq=False)
+class Jump(Node):
+    word: str  # break continue goto
+
+
+@dataclass(eq=False)
+class Verbatim(Node):
+    """Labels, pragmas, empty statements: written out as they stand."""
+
+
+@dataclass(eq=False)
+class Attributed(Node):
+    open_end: int  # t0 .. open_end-1 are the attribute
+    body: Node
+
+
+@dataclass(eq=False)
+class Parameter(Node):
+    name: str
+    type: Type
+
+
+@dataclass(eq=False)
+class Function(Node):
+    name: str
+    name_at: int  # the token of the name
+    returns: Type
+    params: list[Parameter]
+    kernel: bool
+    variables: dict[str, Variable]
+    body: Compound | None = None  # None: a prototype
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all nodes below it, in the order of the text (not into called functions)."""
+    yield node
+    for f in fields(node):
+        value = getattr(node, f.name)
+        if isinstance(value, Function):
+            continue
+        for child in value if isinstance(value, list) else (value,):
+            if isinstance(child, Node) and not isinstance(child, Function):
+                yield from walk(child)
+
+
+def bare(e: Expr) -> Expr:
+    """The expression without the parentheses around it."""
+    while isinstance(e, Paren):
+        e = e.e
+    return e
