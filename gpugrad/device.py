@@ -50,7 +50,7 @@ class Device:
         self.programs: dict[Any, Any] = {}
         self.kernels: dict[Any, Any] = {}
         #: What else upper layers keep for this device (the memory pool, guard flags).
-        self.cache: dict[str, Any] = {}
+        self.cache: dict[Any, Any] = {}
 
     def __repr__(self) -> str:
         return f"<Device {self.number}: {self.kind} {self.name!r} on {self.platform!r}>"

@@ -31,3 +31,7 @@ class AutogradError(GpugradError, RuntimeError):
 
 class DataError(GpugradError, RuntimeError):
     """A data set cannot be had, or a file of it is not what it should be."""
+
+
+class GradcheckError(GpugradError, AssertionError):
+    """A gradient does not agree with the differences of its function's values."""

@@ -161,5 +161,5 @@ def edge(tensor: Tensor) -> Any:
     return tensor if tensor.grad_fn is None else (tensor.grad_fn, tensor._output)
 
 
-_tensor_classes: set[type] = set()
+_tensor_classes: set[Any] = set()
 """Tensor and its subclasses; a set look-up is the quickest test there is."""

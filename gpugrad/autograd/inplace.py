@@ -59,7 +59,7 @@ def _fitted(name: str, op: str, tensor: Tensor, other: Any) -> Any:
         wider = cast.dtype
     else:
         if other.device is not tensor.device:
-            raise ValueError(f"{name}: other is on {other.device}, the tensor on {tensor.device}; put both on one device")
+            raise ValueError(f"{name}: other is on {other.device}, the tensor on {tensor.device}; put both on one")
         wider = promote(dtype, other.dtype)
         if broadcast_shape(name, tensor.shape, other.shape) != tensor.shape:
             raise ValueError(f"{name}: other has shape {other.shape}; it does not fit into the tensor's {tensor.shape}")

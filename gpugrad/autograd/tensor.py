@@ -98,7 +98,7 @@ class Tensor:
     def numpy(self) -> np.ndarray:
         """A copy as a NumPy array; a tensor that needs a gradient is detached first, in so many words."""
         if self.requires_grad:
-            raise AutogradError("numpy: this tensor requires a gradient, which NumPy cannot carry; call .detach().numpy()")
+            raise AutogradError("numpy: this tensor requires a gradient, which NumPy cannot carry: .detach().numpy()")
         return self.array.numpy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

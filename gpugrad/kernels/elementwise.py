@@ -168,7 +168,7 @@ def elementwise(op: str, *args: Any, out: Array | None = None) -> Array:
     result = _plan(op, first.dtype, first.device).result
     if out is not None:
         check_out(name, out, shape, result, first.device, *[a for a in arrays.values() if a.shape != shape])
-    return unary(op, *operands, out=out) if count == 1 else binary(op, *operands, out=out)
+    return unary(op, operands[0], out) if count == 1 else binary(op, operands[0], operands[1], out)
 
 
 def number(function: str, name: str, value: Any, dtype: np.dtype) -> Any:

@@ -45,8 +45,7 @@ UNARY = {
     "tanh": Operation("tanh(a)"),
     "gelu": Operation("(A)0.5 * a * (1 + erf(a * (A)0.70710678118654752440))"),
     "gelu_slope": Operation(
-        "(A)0.5 * (1 + erf(a * (A)0.70710678118654752440))"
-        " + a * (A)0.39894228040143267794 * exp((A)-0.5 * a * a)"
+        "(A)0.5 * (1 + erf(a * (A)0.70710678118654752440)) + a * (A)0.39894228040143267794 * exp((A)-0.5 * a * a)"
     ),
     "logical_not": _everything("!a"),
 }

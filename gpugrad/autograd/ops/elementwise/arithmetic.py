@@ -111,6 +111,7 @@ def _pow_by_base(g: Tensor, x: Tensor, y: Operand) -> Tensor:
 
 def _pow_by_exponent(g: Tensor, x: Operand, y: Tensor, out: Tensor) -> Tensor:
     """g x^y log(x); where x is 0 and y is not negative the power does not change with y."""
+    slope: Any
     if not is_tensor(x):
         slope = math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
         flat = ge(y, 0.0) if x == 0 else None

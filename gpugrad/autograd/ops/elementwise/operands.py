@@ -69,9 +69,7 @@ def pair(name: str, x: Operand, y: Operand) -> tuple[Operand, Operand]:
     if y.__class__ in _tensor_classes:
         t, value = beside(name, y, "input", x)
         return value, t
-    raise TypeError(
-        f"{name}: input is {type(x).__name__}, other is {type(y).__name__}; one of them must be a tensor"
-    )
+    raise TypeError(f"{name}: input is {type(x).__name__}, other is {type(y).__name__}; one of them must be a tensor")
 
 
 def beside(name: str, t: Tensor, argument: str, value: Any) -> tuple[Tensor, Any]:
@@ -82,9 +80,7 @@ def beside(name: str, t: Tensor, argument: str, value: Any) -> tuple[Tensor, Any
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, numbers.Real):
-        raise TypeError(
-            f"{name}: {argument} is {type(value).__name__}; it must be a tensor or a number{_hint(value)}"
-        )
+        raise TypeError(f"{name}: {argument} is {type(value).__name__}; it must be a tensor or a number{_hint(value)}")
     if dtype.kind == "f":
         try:
             return t, float(value)
@@ -94,9 +90,10 @@ def beside(name: str, t: Tensor, argument: str, value: Any) -> tuple[Tensor, Any
         return t, int(value)
     if not isinstance(value, numbers.Integral):
         return t.to(float32), float(value)
+    value = int(value)
     if not -(2**31) <= value < 2**31:
         raise ValueError(f"{name}: {argument} is {value}; beside a tensor of {dtype} it must fit in int32")
-    return (t.to(int32) if dtype == bool_ else t), int(value)
+    return (t.to(int32) if dtype == bool_ else t), value
 
 
 def _hint(value: Any) -> str:
