@@ -13,6 +13,7 @@ from .pad import pad
 from .random import bernoulli, dropout, normal, random_words, uniform
 from .reduce import reduce
 from .slicing import get_slice, set_slice, slice_backward
+from .softmax import log_softmax, softmax, softmax_backward
 from .strided import cat, expand, flip, permute, stack
 from .transpose import transpose
 
@@ -42,6 +43,7 @@ __all__ = [
     "im2col_scratch_bytes",
     "index_select",
     "index_select_backward",
+    "log_softmax",
     "max_pool2d",
     "max_pool2d_backward",
     "max_pool2d_pick",
@@ -55,6 +57,8 @@ __all__ = [
     "sgd",
     "sgd_momentum",
     "slice_backward",
+    "softmax",
+    "softmax_backward",
     "stack",
     "transpose",
     "uniform",

@@ -57,3 +57,4 @@ from .shape import (
     unsqueeze,
     view,
 )
+from .softmax import log_softmax, softmax

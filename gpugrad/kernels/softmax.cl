@@ -1,0 +1,132 @@
+/* softmax and log-softmax over one axis of x, seen as outer x n x inner:
+ *
+ *     softmax      out = exp(x - m) / s            s = sum over the axis of exp(x - m)
+ *     log-softmax  out = x - m - log(s)            m = the axis's maximum, for any m the same
+ *
+ * Subtracting the maximum changes nothing on paper, and keeps exp from overflowing. LOG, put above
+ * this text when it is compiled, asks for the logarithm. A line of -infinity only gives NaN.
+ */
+
+#ifdef LOG
+#define RESULT(x, m, s) ((x) - (m) - log(s))
+#else
+#define RESULT(x, m, s) (exp((x) - (m)) / (s))
+#endif
+
+/* The formula without the maximum: right until exp overflows, in float32 above 88. One work-item
+ * makes one line (the n elements along the axis). */
+__kernel void softmax_naive(__global const T *x, __global T *out, int outer, int n, int inner) {
+  int k = get_global_id(0);
+  if (k < outer * inner) {
+    int start = k / inner * n * inner + k % inner;
+    A s = 0;
+    for (int i = 0; i < n; i++)
+      s += exp((A)x[start + i * inner]);
+    for (int i = 0; i < n; i++)
+      out[start + i * inner] = RESULT((A)x[start + i * inner], (A)0, s);
+  }
+}
+
+/* Stable, reading a line three times: for the maximum, the sum, the result. One work-item makes
+ * one line. */
+__kernel void softmax_stable(__global const T *x, __global T *out, int outer, int n, int inner) {
+  int k = get_global_id(0);
+  if (k < outer * inner) {
+    int start = k / inner * n * inner + k % inner;
+    A m = -INFINITY, s = 0;
+    for (int i = 0; i < n; i++) {
+      A a = x[start + i * inner];
+      m = a > m ? a : m;
+    }
+    for (int i = 0; i < n; i++)
+      s += exp((A)x[start + i * inner] - m);
+    for (int i = 0; i < n; i++)
+      out[start + i * inner] = RESULT((A)x[start + i * inner], m, s);
+  }
+}
+
+/* s of some elements, measured from their maximum m, measured from `to` instead. Of no elements (m
+ * is -infinity) it stays 0. */
+inline A rescaled(A s, A m, A to) {
+  return m == -INFINITY ? s : s * exp(m - to);
+}
+
+/* Online: maximum and sum in one reading. A larger element rescales the sum so far, and so do two
+ * parts of a line that meet; so a work-group of GROUP work-items can share one line. */
+__kernel void softmax_online(__global const T *x, __global T *out, int n, int inner) {
+  __local A maximum[GROUP];
+  __local A sum[GROUP];
+  int lane = get_local_id(0), k = get_group_id(0);
+  int start = k / inner * n * inner + k % inner;
+  A m = -INFINITY, s = 0;
+  for (int i = lane; i < n; i += GROUP) {
+    A a = x[start + i * inner];
+    if (a > m) {
+      s = rescaled(s, m, a) + exp(a - a); /* 1, or NaN for infinity */
+      m = a;
+    } else if (a != -INFINITY)
+      s += exp(a - m);
+  }
+  maximum[lane] = m;
+  sum[lane] = s;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int width = GROUP / 2; width > 0; width /= 2) {
+    if (lane < width) {
+      A other = maximum[lane + width], both = other > maximum[lane] ? other : maximum[lane];
+      sum[lane] = rescaled(sum[lane], maximum[lane], both) + rescaled(sum[lane + width], other, both);
+      maximum[lane] = both;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  m = maximum[0];
+  s = sum[0];
+  for (int i = lane; i < n; i += GROUP)
+    out[start + i * inner] = RESULT((A)x[start + i * inner], m, s);
+}
+
+/* The gradient, from g and the result y; one work-item makes one line:
+ *
+ *     softmax      gx = y * (g - sum(g * y))
+ *     log-softmax  gx = g - exp(y) * sum(g)
+ */
+#ifdef LOG
+#define TERM(g, y) (g)
+#define GRADIENT(g, y, s) ((g) - exp(y) * (s))
+#else
+#define TERM(g, y) ((g) * (y))
+#define GRADIENT(g, y, s) ((y) * ((g) - (s)))
+#endif
+
+__kernel void softmax_backward(__global const T *g, __global const T *y, __global T *gx,
+                               int outer, int n, int inner) {
+  int k = get_global_id(0);
+  if (k < outer * inner) {
+    int start = k / inner * n * inner + k % inner;
+    A s = 0;
+    for (int i = 0; i < n; i++)
+      s += TERM((A)g[start + i * inner], (A)y[start + i * inner]);
+    for (int i = 0; i < n; i++)
+      gx[start + i * inner] = GRADIENT((A)g[start + i * inner], (A)y[start + i * inner], s);
+  }
+}
+
+/* The same with a work-group of GROUP work-items for each line. */
+__kernel void softmax_backward_tree(__global const T *g, __global const T *y, __global T *gx,
+                                    int n, int inner) {
+  __local A part[GROUP];
+  int lane = get_local_id(0), k = get_group_id(0);
+  int start = k / inner * n * inner + k % inner;
+  A s = 0;
+  for (int i = lane; i < n; i += GROUP)
+    s += TERM((A)g[start + i * inner], (A)y[start + i * inner]);
+  part[lane] = s;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int width = GROUP / 2; width > 0; width /= 2) {
+    if (lane < width)
+      part[lane] += part[lane + width];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  s = part[0];
+  for (int i = lane; i < n; i += GROUP)
+    gx[start + i * inner] = GRADIENT((A)g[start + i * inner], (A)y[start + i * inner], s);
+}
