@@ -4,6 +4,8 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from gpugrad import autograd
+from gpugrad.autograd import ops
 from gpugrad.program import on_launch
 
 DTYPES = [np.float32, np.float64, np.int32, np.uint8, np.bool_]
@@ -45,6 +47,39 @@ class Launches(list):
 
     def __exit__(self, *exc):
         self.handle.remove()
+
+
+def check_linear(op, reference, *shapes):
+    """A linear (or affine) operation, its gradient and its gradient's gradient, against `reference` on NumPy arrays.
+
+    The derivative comes from the reference, one basis vector after another. Small integers, so all is exact.
+    """
+    rng = np.random.default_rng(0)
+
+    def integers(shape):
+        return rng.integers(-9, 10, shape).astype(np.float32)
+
+    arrays = [integers(shape) for shape in shapes]
+    inputs = [ops.tensor(a, requires_grad=True) for a in arrays]
+    out = op(*inputs)
+    expected = reference(*arrays)
+    same(out.detach(), expected)
+
+    g = ops.tensor(integers(expected.shape), requires_grad=True)
+    gradients = autograd.grad(out, inputs, g, create_graph=True)
+    origin = reference(*[np.zeros_like(a) for a in arrays])
+    for i, (a, gradient) in enumerate(zip(arrays, gradients)):
+        by_basis = np.zeros_like(a)
+        for index in np.ndindex(a.shape):
+            basis = [np.zeros_like(b) for b in arrays]
+            basis[i][index] = 1
+            by_basis[index] = ((reference(*basis) - origin) * g.detach().numpy()).sum()
+        same(gradient.detach(), by_basis)
+
+    directions = [integers(shape) for shape in shapes]
+    total = sum((gradient * ops.tensor(v)).sum() for gradient, v in zip(gradients, directions))
+    (second,) = autograd.grad(total, g)
+    same(second, reference(*directions) - origin)
 
 
 def shapes(min_dims=0, max_dims=6, max_side=5):

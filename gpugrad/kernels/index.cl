@@ -101,12 +101,14 @@ __kernel void sum_runs(__global const T *g, __global const int *position,
                        __global const int *start, __global T *out, int D, int J, int inner) {
   int first = (int)get_global_id(0) * RUN, d = get_global_id(1), o = get_global_id(2);
   if (d < D) {
-    int count = min(RUN, inner - first), begin = start[d], end = start[d + 1];
-    for (int i = first; i < first + count; i++) {
-      A sum = 0;
-      for (int p = begin; p < end; p++) sum += g[(o * J + position[p]) * inner + i];
-      out[(o * D + d) * inner + i] = sum;
+    int count = min(RUN, inner - first), end = start[d + 1], to = (o * D + d) * inner + first;
+    A sum[RUN];
+    for (int k = 0; k < count; k++) sum[k] = 0;
+    for (int p = start[d]; p < end; p++) {
+      int from = (o * J + position[p]) * inner + first;
+      for (int k = 0; k < count; k++) sum[k] += g[from + k];
     }
+    for (int k = 0; k < count; k++) out[to + k] = sum[k];
   }
 }
 

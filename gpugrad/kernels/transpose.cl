@@ -10,13 +10,13 @@ __kernel void transpose_naive(__global const T *x, __global T *out, int R, int C
   if (r < R && c < C) out[(n * C + c) * R + r] = x[(n * R + r) * C + c];
 }
 
-/* One work-item moves one block of BLOCK x BLOCK elements, small enough that the cache lines it
- * reads and those it writes all stay in the cache until each of their elements has been used. */
-#ifdef BLOCK
+/* One work-item moves one block of BLOCK_R x BLOCK_C elements, small enough that the cache lines
+ * it reads and those it writes all stay in the cache until each of their elements was used. */
+#ifdef BLOCK_R
 __kernel void transpose_blocked(__global const T *x, __global T *out, int R, int C) {
-  int c0 = (int)get_global_id(0) * BLOCK, r0 = (int)get_global_id(1) * BLOCK;
+  int c0 = (int)get_global_id(0) * BLOCK_C, r0 = (int)get_global_id(1) * BLOCK_R;
   int n = get_global_id(2);
-  int rows = min(BLOCK, R - r0), columns = min(BLOCK, C - c0);
+  int rows = min(BLOCK_R, R - r0), columns = min(BLOCK_C, C - c0);
   for (int c = c0; c < c0 + columns; c++)
     for (int r = r0; r < r0 + rows; r++) out[(n * C + c) * R + r] = x[(n * R + r) * C + c];
 }

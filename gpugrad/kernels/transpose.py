@@ -14,7 +14,7 @@ _NAIVE = Kernel("transpose.cl", "transpose_naive", x="in N R C", out="out N C R"
 _BLOCKED = Kernel("transpose.cl", "transpose_blocked", x="in N R C", out="out N C R")
 _TILED = Kernel("transpose.cl", "transpose_tiled", x="in N R C", out="out N C R")
 
-BLOCK = 32
+BLOCK_R, BLOCK_C = 16, 64  # 16 rows to read, each of 4 cache lines; 64 rows to write, each of 1
 TILE, ROWS = 32, 8  # a warp of 32 reads one row of the tile; 8 rows at a time
 
 
@@ -41,8 +41,9 @@ def _naive(kernel: Any, x: Array, out: Array, N: int, R: int, C: int) -> None:
 
 @variant("transpose", "blocked")
 def _blocked(kernel: Any, x: Array, out: Array, N: int, R: int, C: int) -> None:
-    blocks = (-(-C // BLOCK), -(-R // BLOCK), N)
-    _BLOCKED.launch(x.dtype, blocks, (1, 1, 1), x, out, R, C, defines=(("BLOCK", str(BLOCK)),))
+    blocks = (-(-C // BLOCK_C), -(-R // BLOCK_R), N)
+    defines = (("BLOCK_R", str(BLOCK_R)), ("BLOCK_C", str(BLOCK_C)))
+    _BLOCKED.launch(x.dtype, blocks, (1, 1, 1), x, out, R, C, defines=defines)
 
 
 @variant("transpose", "tiled")

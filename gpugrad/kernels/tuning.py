@@ -25,6 +25,7 @@ TUNING: dict[str, dict[str, Any]] = {
     # Work-items side by side in it; where rows are short, along the last two axes.
     "copy group": {"cpu": 16, "gpu": 64},
     "copy group, short rows": {"cpu": (1, 16, 1), "gpu": (4, 16, 1)},
+    # CPU, 64 matrices of 64 x 64: 0.18 ms blocked (NumPy 0.28, PyTorch 0.42).
     "transpose": {"cpu": "blocked", "gpu": "tiled"},
     # CPU, (128, 16, 14, 14), 5 x 5, padding 2.
     "im2col": {"cpu": "rows", "gpu": "window"},
