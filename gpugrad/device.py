@@ -63,10 +63,10 @@ class Device:
         if self.lost:
             raise DeviceLost(self.lost)
 
-    def mark_lost(self, during: str, error: Exception) -> DeviceLost:
+    def mark_lost(self, during: str, why: object) -> DeviceLost:
         """Remember that this context is dead, and give back the error that says so."""
         self.lost = (
-            f"{self.name}: the context died during {during} ({_first_line(error)}). A kernel read or wrote outside "
+            f"{self.name}: the context died during {during} ({_first_line(why)}). A kernel read or wrote outside "
             "its memory, or at a misaligned address. Arrays on this device are gone; gpugrad opens a fresh context "
             "at the next operation: make the arrays again, and run the faulty kernel with GPUGRAD_SYNC=1, or on a "
             'CPU device (gg.use_device("cpu")), to find the launch to blame.'
@@ -85,18 +85,39 @@ class Device:
         try:
             return call(*args, **kwargs)
         except cl.Error as error:
-            if is_fatal(error):
-                raise self.mark_lost(what, error) from error
+            self.raise_if_lost(what, error)
             raise
+
+    def check_answers(self) -> None:
+        """Raise DeviceLost if what looks like a lack of memory is a dead context."""
+        if not self.answers():
+            raise self.mark_lost("an allocation", "it answers no request")
+
+    def raise_if_lost(self, during: str, error: Exception) -> None:
+        """Raise DeviceLost if `error` means that the context is dead."""
+        if is_fatal(error) or not self.answers():
+            raise self.mark_lost(during, error) from error
+
+    def answers(self) -> bool:
+        """Does the context still work? NVIDIA reports a fault as -5, out of resources, too: so a small write tells."""
+        import pyopencl as cl
+
+        try:
+            buffer = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, 4)
+            cl.enqueue_copy(self.queue, buffer, bytes(4))
+            self.queue.finish()
+        except cl.Error:
+            return False
+        return True
 
 
 def is_fatal(error: Exception) -> bool:
-    """Does this driver error mean that the context is dead? NVIDIA's -9999 does, and what follows it."""
+    """Does this driver error by itself say that the context is dead? NVIDIA's -9999 does, and what follows it."""
     code = getattr(error, "code", None)
     return code in (-9999, -36, -34) or "-9999" in str(error)  # also INVALID_COMMAND_QUEUE, INVALID_CONTEXT
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: object) -> str:
     return str(error).strip().split("\n", 1)[0]
 
 

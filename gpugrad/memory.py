@@ -90,6 +90,7 @@ class Pool:
                 self.release_cached()
                 buffer = self._create(capacity)
             if buffer is None:
+                self.device.check_answers()
                 raise OutOfDeviceMemory(
                     f"{nbytes:,} bytes do not fit on {self.device.name}: {self.allocated:,} of {self.limit:,} bytes "
                     "are in use. Delete tensors you no longer need, use a smaller batch, or raise GPUGRAD_MEMORY_LIMIT."

@@ -16,6 +16,7 @@ import importlib.resources
 import itertools
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -230,6 +231,7 @@ class Compiled:
         import pyopencl as cl
 
         device = self.device
+        device.raise_if_lost(f"the launch of {self.name}", error)
         if is_out_of_memory(error):
             pool(device).release_cached()
             try:
@@ -243,8 +245,9 @@ class Compiled:
                         f"work-items in groups of {local_size} ({again})"
                     ) from again
                 error = again
-        device.guarded(f"the launch of {self.name}", _raise, error)
-        raise AssertionError("unreachable")
+        raise GpugradError(
+            f"{self.name}: {device.name} refuses to launch {global_size} work-items in groups of {local_size} ({error})"
+        ) from error
 
 
 def _value(a: Any, device: Device, name: str) -> Any:
@@ -259,10 +262,6 @@ def _value(a: Any, device: Device, name: str) -> Any:
 
         return cl.LocalMemory(a.nbytes)
     return a
-
-
-def _raise(error: Exception) -> None:
-    raise error
 
 
 @dataclass(frozen=True)
@@ -312,9 +311,13 @@ def _kernel(device: Device, text: str, options: tuple[str, ...], name: str, sour
         if program is None:
             device.check_alive()
             try:
-                # The drivers cache what they compile; pyopencl's cache on top of theirs only adds lock files.
-                program = cl.Program(device.context, text).build(list(options), cache_dir=False)
+                with warnings.catch_warnings():
+                    # Some drivers have something to say about every build.
+                    warnings.simplefilter("ignore", cl.CompilerWarning)
+                    # The drivers cache what they compile; pyopencl's cache on top of theirs only adds lock files.
+                    program = cl.Program(device.context, text).build(list(options), cache_dir=False)
             except cl.Error as error:
+                device.raise_if_lost(f"the build of {name}", error)
                 raise KernelBuildError(explain(str(error), source, skip, file)) from None
             device.programs[(text, options)] = program
         try:
