@@ -101,3 +101,35 @@ def col2im(col, g: Geometry):
 def whole(rng, *shape):
     """Random integers of few bits: sums of their products are exact in every float type."""
     return rng.integers(-4, 5, shape).astype(np.float64)
+
+
+def _steps(x_shape, weight_shape, g: Geometry, groups):
+    """Every (output channels, input channels, oh, ow, kh, kw, h, w) that meet in a convolution."""
+    (H, W), (OH, OW) = g.size, g.output
+    (KH, KW), (SH, SW), (PH, PW), (DH, DW) = g.window
+    CG, COG = weight_shape[1], weight_shape[0] // groups
+    for group, oh, ow, kh, kw in np.ndindex(groups, OH, OW, KH, KW):
+        h, w = oh * SH - PH + kh * DH, ow * SW - PW + kw * DW
+        if 0 <= h < H and 0 <= w < W:
+            yield slice(group * COG, (group + 1) * COG), slice(group * CG, (group + 1) * CG), oh, ow, kh, kw, h, w
+
+
+def conv2d(x, weight, g: Geometry, groups=1):
+    y = np.zeros((x.shape[0], weight.shape[0], *g.output))
+    for o, c, oh, ow, kh, kw, h, w in _steps(x.shape, weight.shape, g, groups):
+        y[:, o, oh, ow] += x[:, c, h, w] @ weight[o, :, kh, kw].T
+    return y
+
+
+def conv2d_backward_input(x_shape, weight, dy, g: Geometry, groups=1):
+    dx = np.zeros(x_shape)
+    for o, c, oh, ow, kh, kw, h, w in _steps(x_shape, weight.shape, g, groups):
+        dx[:, c, h, w] += dy[:, o, oh, ow] @ weight[o, :, kh, kw]
+    return dx
+
+
+def conv2d_backward_weight(x, weight_shape, dy, g: Geometry, groups=1):
+    dweight = np.zeros(weight_shape)
+    for o, c, oh, ow, kh, kw, h, w in _steps(x.shape, weight_shape, g, groups):
+        dweight[o, :, kh, kw] += dy[:, o, oh, ow].T @ x[:, c, h, w]
+    return dweight

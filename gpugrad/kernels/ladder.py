@@ -49,6 +49,11 @@ def resolve(family: str, name: str | None, default: str) -> tuple[Callable[..., 
     return next(iter(ladder.values())), chosen
 
 
+def swapped(*families: str) -> bool:
+    """Has `use_kernels` chosen something for one of these families?"""
+    return any(family in _swapped.get() for family in families)
+
+
 @contextlib.contextmanager
 def use_kernels(**choices: Any) -> Iterator[None]:
     """For the block, families run a variant of your choice: `use_kernels(im2col="naive", gemm=my_kernel)`.
