@@ -3,6 +3,7 @@
 from .avg_pool import avg_pool2d, avg_pool2d_backward
 from .col2im import col2im, col2im_scratch_bytes
 from .conv import conv2d, conv2d_backward_input, conv2d_backward_weight
+from .cross_entropy import cross_entropy, cross_entropy_backward
 from .elementwise import bias_activation, cast, clamp, clamp_backward, copy, elementwise, fill, where
 from .gemm import gemm, gemm_sum
 from .im2col import im2col, im2col_scratch_bytes
@@ -34,6 +35,8 @@ __all__ = [
     "conv2d_backward_input",
     "conv2d_backward_weight",
     "copy",
+    "cross_entropy",
+    "cross_entropy_backward",
     "dropout",
     "elementwise",
     "expand",

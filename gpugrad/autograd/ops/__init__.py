@@ -38,6 +38,7 @@ from .elementwise import (
     where,
 )
 from .indexing import getitem, index_select, one_hot, setitem
+from .loss import cross_entropy, mse_loss, nll_loss
 from .matmul import dot, linear, matmul
 from .pad import pad
 from .pooling import avg_pool2d, max_pool2d
