@@ -6,29 +6,43 @@ from typing import Any
 
 from ..autograd.mode import no_grad
 from ..autograd.ops import (
+    avg_pool2d,
+    cross_entropy,
     dropout,
     gelu,
     leaky_relu,
     linear,
+    log_softmax,
+    max_pool2d,
+    mse_loss,
+    nll_loss,
     one_hot,
     pad,
     relu,
     sigmoid,
+    softmax,
     tanh,
 )
 from ..autograd.tensor import Tensor
 from ..dtypes import is_float
 
 __all__ = [
+    "avg_pool2d",
     "batch_norm",
+    "cross_entropy",
     "dropout",
     "gelu",
     "leaky_relu",
     "linear",
+    "log_softmax",
+    "max_pool2d",
+    "mse_loss",
+    "nll_loss",
     "one_hot",
     "pad",
     "relu",
     "sigmoid",
+    "softmax",
     "tanh",
 ]
 
