@@ -128,7 +128,7 @@ def test_defaults_are_those_of_pytorch():
         assert ours == {key: theirs[key] for key in ours}
 
 
-def test_the_rungs_give_the_same_bits(device, rng):
+def test_the_rungs_agree(device, rng):
     parameters, gradients = numbers(rng)
     for kind, _, settings in RULES.values():
         results = []
@@ -281,6 +281,7 @@ def test_step_returns_the_loss_of_a_closure(device):
     assert (p.detach().numpy() == 1).all()
 
 
+@pytest.mark.large
 def test_training_descends(device):
     gg.manual_seed(0)
     x = gg.randn(64, 5)

@@ -176,6 +176,7 @@ def test_every_row_of_the_table_is_the_quantile_on_its_segment(terms, digits):
         assert y * np.polyval(table[0][::-1], 32 * y * y - 1) == pytest.approx(-inverse(0.5 - y), rel=digits)
 
 
+@pytest.mark.large
 def test_uniforms_and_normals_have_their_distribution(device):
     n = 200_000
     u = np.sort(kernels.uniform((n,), generator=Generator(1)).numpy().astype(float))
@@ -344,6 +345,7 @@ def test_a_generator_of_its_own_leaves_the_default_one_alone(device):
 # Dropout
 
 
+@pytest.mark.large
 def test_dropout_zeroes_a_fraction_p_and_keeps_the_mean(device):
     gg.manual_seed(1)
     y = gg.autograd.ops.dropout(gg.ones(100_000), 0.2).numpy()

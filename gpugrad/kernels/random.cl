@@ -1,13 +1,13 @@
-/* Random numbers from a counter: Philox4x32-10, of Salmon, Moraes, Dror and Shaw, "Parallel random numbers:
- * as easy as 1, 2, 3" (SC 2011).
+/* Random numbers from a counter: Philox4x32-10, of Salmon, Moraes, Dror and Shaw, "Parallel random
+ * numbers: as easy as 1, 2, 3" (SC 2011).
  *
- * Block b of a stream is four 32-bit words that depend on the key (the seed) and on b alone. No state passes
- * from number to number, so each work-item computes one block, and every device finds the same bits.
- * Indices are unsigned here: the padding of the last work-group may pass the largest int.
+ * Block b of a stream is four 32-bit words that depend on the key (the seed) and on b alone. No state
+ * passes from number to number, so each work-item computes one block, and every device finds the same
+ * bits. Indices are unsigned here: the padding of the last work-group may pass the largest int.
  */
 
-/* c = Philox(c, key). A round multiplies two words by constants, swaps the halves of the products and mixes in
- * the key. Four scalars, not a uint4, and 64-bit products, not mul_hi: 9 times faster on PoCL. */
+/* c = Philox(c, key). A round multiplies two words by constants, swaps the halves of the products and
+ * mixes in the key. Four scalars, not a uint4, and 64-bit products, not mul_hi: 9 times faster on PoCL. */
 void philox(uint *c, uint key0, uint key1) {
   uint c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3];
   for (int round = 0; round < 10; round++) {
@@ -42,8 +42,8 @@ ulong number_bits(const uint *words, uint j) {
   return (ulong)words[j] << 32;
 }
 
-/* out[4b .. 4b+3] = Philox(c + b, key): the words themselves. The counter has 128 bits, c0 the lowest of
- * them; b is added to the lower 64. One work-item: one block. */
+/* out[4b .. 4b+3] = Philox(c + b, key): the words themselves. The counter has 128 bits, c0 the lowest
+ * of them; b is added to the lower 64. One work-item: one block. */
 __kernel void random_words(__global int *out, int n, uint c0, uint c1, uint c2, uint c3,
                            uint key0, uint key1) {
   uint b = get_global_id(0);
@@ -56,9 +56,10 @@ __kernel void random_words(__global int *out, int n, uint c0, uint c1, uint c2, 
   }
 }
 
-/* out[i] = middle + reach * c, c in [-1, 1): the top `bits` random bits as a signed number, over 2^(bits - 1).
- * T holds c exactly; so middle = reach = 1/2 gives exact multiples of 2^-bits in [0, 1), and middle = 0 rounds
- * once, alike on every device. scale = 2^(1 - bits). One work-item: one block, 4 floats or 2 doubles. */
+/* out[i] = middle + reach * c, c in [-1, 1): the top `bits` random bits as a signed number, over
+ * 2^(bits - 1). T holds c exactly; so middle = reach = 1/2 gives exact multiples of 2^-bits in [0, 1),
+ * and middle = 0 rounds once, alike on every device. scale = 2^(1 - bits).
+ * One work-item: one block, 4 floats or 2 doubles. */
 __kernel void uniform(__global T *out, int n, ulong seed, ulong offset, int bits, A scale, A middle,
                       A reach) {
   uint b = get_global_id(0), each = sizeof(A) == 8 ? 2 : 4;
@@ -73,11 +74,12 @@ __kernel void uniform(__global T *out, int n, ulong seed, ulong offset, int bits
 
 /* The z that a standard normal number stays below with probability p = x / 2^64.
  *
- * log, sqrt and cos differ between devices by several units in the last place, + and * do not. So z is a
- * polynomial from a table, c0 + c1 t + c2 t^2 ..., whose later terms are small corrections to c0. Each halving
- * of p below 1/4 is cut into 8 segments, a row of `table` each, in which t runs from -1 to 1. Row 0 serves the
- * middle, 1/4 <= p <= 1/2: there z = y (c0 + c1 t + ...) with y = 1/2 - p and t = 32 y^2 - 1, which keeps its
- * digits as z goes to 0. p > 1/2 mirrors all this. kernels/random.py computes the table, segments x terms. */
+ * log, sqrt and cos differ between devices by several units in the last place, + and * do not. So z is
+ * a polynomial from a table, c0 + c1 t + c2 t^2 ..., whose later terms are small corrections to c0.
+ * Each halving of p below 1/4 is cut into 8 segments, a row of `table` each, in which t runs from -1 to
+ * 1. Row 0 serves the middle, 1/4 <= p <= 1/2: there z = y (c0 + c1 t + ...) with y = 1/2 - p and
+ * t = 32 y^2 - 1, which keeps its digits as z goes to 0. p > 1/2 mirrors all this.
+ * kernels/random.py computes the table, segments x terms. */
 A quantile(ulong x, __global const A *table, int terms) {
   int below = x >> 63 == 0;
   ulong m = below ? x : 0 - x;
@@ -105,7 +107,8 @@ __kernel void normal(__global T *out, __global const A *table, int n, int terms,
   ulong half_cell = sizeof(A) == 8 ? 1 : 1UL << 31;
   for (uint j = 0; j < each; j++) {
     uint i = each * b + j;
-    if (i < (uint)n) out[i] = mean + std * quantile(number_bits(words, j) | half_cell, table, terms);
+    ulong x = number_bits(words, j) | half_cell;
+    if (i < (uint)n) out[i] = mean + std * quantile(x, table, terms);
   }
 }
 
