@@ -8,7 +8,7 @@ from samples import DTYPES, Launches, examples, same, sample, shapes
 
 from gpugrad import kernels as K
 from gpugrad.array import Array
-from gpugrad.kernels.strided import Region, move, whole
+from gpugrad.kernels.strided import Region, fill_part, move, whole
 
 A = Array.from_numpy
 
@@ -213,6 +213,25 @@ def test_rows_of_every_length_reach_their_last_element(device, size):
     out = Array.empty((3, size))
     move(A(x), Region((3, size), (2 * size, 1), size), out, whole((3, size)))
     same(out, x[:, size:])
+
+
+@pytest.mark.parametrize("size", [1, 15, 16, 17, 1023, 1024, 1025, 4099])
+def test_filling_rows_of_every_length_reaches_their_last_element(device, size):
+    out = A(np.zeros((3, 2 * size), np.float32))
+    fill_part(2.5, out, Region((3, size), (2 * size, 1), size - 1))
+    expected = np.zeros((3, 2 * size), np.float32)
+    expected[:, size - 1 : 2 * size - 1] = 2.5
+    same(out, expected)
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3, 4, 5])
+def test_filling_every_second_element_of_every_axis(device, axes):
+    out = A(np.zeros((6,) * axes, np.float32))
+    strides = tuple(2 * s for s in whole(out.shape).strides)
+    fill_part(1, out, Region((3,) * axes, strides, whole(out.shape).strides[0]))
+    expected = np.zeros((6,) * axes, np.float32)
+    expected[(slice(1, None, 2), *[slice(None, None, 2)] * (axes - 1))] = 1
+    same(out, expected)
 
 
 def test_writes_count_as_a_new_version_of_the_target_only(device):
