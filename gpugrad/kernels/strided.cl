@@ -8,9 +8,9 @@
  * one, an axis that is repeated has stride 0, one that is flipped a negative stride.
  * Values are moved as they are, never computed with.
  *
- * One work-item moves RUN neighbours along the last axis: a single element on a GPU, where
- * neighbouring work-items then touch neighbouring memory; more on a CPU, where the loop over them
- * becomes vector instructions.
+ * One work-item moves RUN neighbours along the last axis: few on a GPU, where neighbouring
+ * work-items are to touch neighbouring memory; many on a CPU, where the loop over them becomes
+ * vector instructions.
  */
 #ifndef RUN
 #define RUN 1
