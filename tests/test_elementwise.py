@@ -61,6 +61,7 @@ UNARY_CASES = {
     "exp": (np.exp, (-80, 80), 3),
     "log": (np.log, (1e-20, 1e3), 3),
     "sqrt": (np.sqrt, (0, 1e9), 3),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), (0.1, 1e9), 5),  # a root of 3, a division of 2.5 less what the root halves
     "sin": (np.sin, (-50, 50), 4),
     "cos": (np.cos, (-50, 50), 4),
     "relu": (lambda x: np.where(x > 0, x, 0), (-2, 2), 0),

@@ -9,10 +9,12 @@ import numpy as np
 
 from ..array import Array, Shape
 from ..device import Device
-from ..dtypes import is_float
+from ..dtypes import float32, is_float
 from ..errors import AutogradError
 from ..kernels.elementwise import copy
 from .function import _tensor_classes
+
+Number = float  # a name that Tensor.float does not hide
 
 
 class Tensor:
@@ -120,7 +122,7 @@ class Tensor:
         """f"{loss:.3f}" formats the number of a tensor with a single element."""
         return format(self.item(), spec) if spec else str(self)
 
-    def __float__(self) -> float:
+    def __float__(self) -> Number:
         return float(self.item())
 
     def __int__(self) -> int:
@@ -296,6 +298,10 @@ class Tensor:
         """Of another dtype (`gpugrad.float64`), or on another device (a `gpugrad.Device`)."""
         return ops.to(self, dtype)
 
+    def float(self) -> Tensor:
+        """`.to(gpugrad.float32)`, as in `(guess == label).float().mean()`"""
+        return ops.to(self, float32)
+
     # Matrices
 
     def matmul(self, other: Any) -> Tensor:
@@ -380,7 +386,7 @@ class Tensor:
     def argmin(self, dim: Any = None, keepdim: bool = False) -> Tensor:
         return ops.argmin(self, dim, keepdim)
 
-    def var(self, dim: Any = None, keepdim: bool = False, *, correction: float = 1) -> Tensor:
+    def var(self, dim: Any = None, keepdim: bool = False, *, correction: Number = 1) -> Tensor:
         return ops.var(self, dim, keepdim, correction=correction)
 
     # In place: into this tensor's own memory, by the operator (x += 1) too

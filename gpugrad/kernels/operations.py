@@ -36,6 +36,7 @@ UNARY = {
     "exp": Operation("exp(a)"),
     "log": Operation("log(a)"),
     "sqrt": Operation("sqrt(a)"),
+    "rsqrt": Operation("1 / sqrt(a)"),
     "sin": Operation("sin(a)"),
     "cos": Operation("cos(a)"),
     # a < 0 is false for NaN, which stays; fmax would lose it

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...array import Array
+from ...array import MAX_ELEMENTS, Array, to_host
 from ...device import Device
 from ...dtypes import bool_, float32, float64, int32
 from ...kernels.elementwise import fill
@@ -23,11 +23,10 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, *, device:
     """
     if isinstance(data, Tensor):
         data = data.array
-    if dtype is None and not hasattr(data, "dtype"):
-        host = np.asarray(data) if not isinstance(data, Array) else data
-        if getattr(host, "dtype", None) == float64:
-            dtype = float32
-    return Tensor._wrap(Array.from_numpy(data, dtype, device)).requires_grad_(requires_grad)
+    host = to_host(data, dtype)
+    if dtype is None and not hasattr(data, "dtype") and host.dtype == float64:
+        host = host.astype(float32)
+    return Tensor._wrap(Array.from_numpy(host, device=device)).requires_grad_(requires_grad)
 
 
 def from_numpy(a: np.ndarray) -> Tensor:
@@ -49,29 +48,28 @@ def full(
 
 def zeros(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Device | None = None) -> Tensor:
     """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`; float32 unless `dtype` says otherwise."""
-    return _filled("zeros", size, 0, dtype or float32, requires_grad, device)
+    return _filled("zeros", size, 0, float32 if dtype is None else dtype, requires_grad, device)
 
 
 def ones(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Device | None = None) -> Tensor:
     """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`; float32 unless `dtype` says otherwise."""
-    return _filled("ones", size, 1, dtype or float32, requires_grad, device)
+    return _filled("ones", size, 1, float32 if dtype is None else dtype, requires_grad, device)
 
 
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of the shape, dtype and device of `input`, every element `fill_value`."""
-    _check("full_like", input)
     value = _number("full_like", "fill_value", fill_value)
-    return _filled("full_like", (input.shape,), value, dtype or input.dtype, requires_grad, input.device)
+    return _filled_like("full_like", input, value, dtype, requires_grad)
 
 
 def zeros_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """Zeros of the shape, dtype and device of `input`."""
-    return full_like(input, 0, dtype=dtype, requires_grad=requires_grad)
+    return _filled_like("zeros_like", input, 0, dtype, requires_grad)
 
 
 def ones_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """Ones of the shape, dtype and device of `input`."""
-    return full_like(input, 1, dtype=dtype, requires_grad=requires_grad)
+    return _filled_like("ones_like", input, 1, dtype, requires_grad)
 
 
 def arange(
@@ -95,6 +93,8 @@ def arange(
     count = max(0, math.ceil((end - start) / step))
     if (end - start) * step < 0:
         raise ValueError(f"arange: from {start} to {end} there is no way by steps of {step}; turn the sign of step")
+    if count > MAX_ELEMENTS:
+        raise ValueError(f"arange: from {start} to {end} by {step} there are {count:,} elements, too many")
     host = start + np.arange(count) * step
     return Tensor._wrap(Array.from_numpy(host, dtype)).requires_grad_(requires_grad)
 
@@ -102,6 +102,12 @@ def arange(
 def _filled(name: str, size: Any, value: Any, dtype: Any, requires_grad: bool, device: Device | None) -> Tensor:
     array = Array.empty(_shape(name, size), dtype, device)
     return Tensor._wrap(fill(array, value)).requires_grad_(requires_grad)
+
+
+def _filled_like(name: str, input: Tensor, value: Any, dtype: Any, requires_grad: bool) -> Tensor:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}: input is {type(input).__name__}; it must be a tensor")
+    return _filled(name, (input.shape,), value, input.dtype if dtype is None else dtype, requires_grad, input.device)
 
 
 def _shape(name: str, size: Any) -> tuple[int, ...]:
@@ -120,8 +126,3 @@ def _number(name: str, argument: str, value: Any) -> Any:
     if not isinstance(value, numbers.Real):
         raise TypeError(f"{name}: {argument} is {value!r}; it must be a number")
     return value
-
-
-def _check(name: str, input: Any) -> None:
-    if not isinstance(input, Tensor):
-        raise TypeError(f"{name}: input is {type(input).__name__}; it must be a tensor")

@@ -79,7 +79,7 @@ class Div(Function):
 
 
 # Exponents for which there is something quicker and more exact than the general power.
-_POWERS = {1: "copy", 2: "square", 3: "cube", 0.5: "sqrt", -1: "reciprocal"}
+_POWERS = {1: "copy", 2: "square", 3: "cube", 0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
 
 
 class Pow(Function):

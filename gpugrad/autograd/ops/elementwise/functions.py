@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from .... import kernels as K
+from ....array import Array
+from ....device import Device
 from ....dtypes import as_dtype, float32
 from ....kernels.elementwise import unary
 from ...function import Function
@@ -125,6 +127,19 @@ class To(Function):
         return to(g, ctx.dtype), None
 
 
+class Move(Function):
+    """To another device, by way of the host."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, device: Device) -> Tensor:
+        ctx.device = x.device
+        return Tensor._wrap(Array.from_numpy(x.array.numpy(), device=device))
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        return to(g, ctx.device), None
+
+
 def exp(input: Tensor) -> Tensor:
     """e ** input"""
     return Exp.apply(floating("exp", input))
@@ -167,7 +182,9 @@ def clone(input: Tensor) -> Tensor:
 
 
 def to(input: Tensor, dtype: Any) -> Tensor:
-    """`input` converted to `dtype`; `input` itself where it has that dtype."""
+    """`input` converted to `dtype`, or moved to a Device that is given instead; `input` itself if nothing changes."""
     check_tensor("to", input)
+    if isinstance(dtype, Device):
+        return input if input.device is dtype else Move.apply(input, dtype)
     dtype = as_dtype(dtype)
     return input if input.dtype == dtype else To.apply(input, dtype)

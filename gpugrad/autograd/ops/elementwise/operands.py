@@ -60,7 +60,7 @@ def pair(name: str, x: Operand, y: Operand) -> tuple[Operand, Operand]:
             if a.device is not b.device:
                 a.device.check_alive()
                 b.device.check_alive()
-                raise ValueError(f"{name}: input is on {a.device}, other on {b.device}; put both on one device")
+                raise ValueError(f"{name}: input is on {a.device}, other on {b.device}; move one: .to(device)")
             if a.dtype is b.dtype or a.dtype == b.dtype:
                 return x, y
             dtype = promote(a.dtype, b.dtype)

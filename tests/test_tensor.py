@@ -1,0 +1,393 @@
+"""Tensor: how one is made, what it is on the host, in-place changes, copies, and what it refuses."""
+
+import copy
+import io
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import gpugrad as gg
+from gpugrad.nn import Parameter
+
+# Making
+
+
+@pytest.mark.parametrize(
+    "data, dtype",
+    [
+        (1, "int32"),
+        (1.5, "float32"),
+        (True, "bool"),
+        ([1, 2], "int32"),
+        ([1, 2.0], "float32"),
+        ([[True], [False]], "bool"),
+        ([], "float32"),
+        (np.zeros((2, 3)), "float64"),
+        (np.float64(2), "float64"),
+        (np.zeros(2, np.float32), "float32"),
+        (np.zeros(2, np.int64), "int32"),
+        (np.zeros(2, np.uint8), "uint8"),
+        (np.zeros(2, np.float16), "float16"),
+    ],
+)
+def test_the_dtype_of_data(device, data, dtype):
+    x = gg.tensor(data)
+    assert x.dtype == dtype and x.device is device
+    np.testing.assert_array_equal(x.numpy(), np.asarray(data))
+
+
+def test_a_tensor_of_a_tensor_is_a_copy(device):
+    x = gg.tensor([1.0, 2.0], requires_grad=True)
+    y = gg.tensor(x)
+    y.zero_()
+    assert not y.requires_grad and x.tolist() == [1, 2]
+    a = np.ones(3, np.float32)
+    z = gg.from_numpy(a)
+    a[0] = 7
+    assert z.tolist() == [1, 1, 1]
+
+
+def test_filled_tensors(device):
+    for x, want in (
+        (gg.zeros(2, 3), np.zeros((2, 3), np.float32)),
+        (gg.zeros((2, 3), dtype=gg.int32), np.zeros((2, 3), np.int32)),
+        (gg.ones([4]), np.ones(4, np.float32)),
+        (gg.ones(()), np.ones((), np.float32)),
+        (gg.full((2,), 7), np.full(2, 7, np.int32)),
+        (gg.full((2,), 7.5), np.full(2, 7.5, np.float32)),
+        (gg.full((2,), True), np.full(2, True)),
+        (gg.full((0, 2), math.nan), np.full((0, 2), np.nan, np.float32)),
+        (gg.zeros_like(gg.ones(2, dtype=gg.float64)), np.zeros(2)),
+        (gg.ones_like(gg.zeros(2), dtype=gg.uint8), np.ones(2, np.uint8)),
+        (gg.full_like(gg.zeros(2), 3), np.full(2, 3, np.float32)),
+    ):
+        assert x.dtype == want.dtype and x.shape == want.shape
+        np.testing.assert_array_equal(x.numpy(), want)
+    assert gg.zeros(2, requires_grad=True).requires_grad
+
+
+@pytest.mark.parametrize("args", [(5,), (2, 7), (1, 8, 3), (8, 1, -3), (0.5,), (0, 1, 0.25), (3, 3), (-2.0, 2)])
+def test_arange_counts_as_numpy_does(device, args):
+    got, want = gg.arange(*args), np.arange(*args)
+    assert got.dtype == (np.int32 if want.dtype.kind == "i" else np.float32)
+    np.testing.assert_array_equal(got.numpy(), want.astype(got.dtype))
+
+
+def test_mistakes_in_making(device):
+    cases = [
+        (TypeError, "only floating-point tensors have gradients", lambda: gg.tensor([1], requires_grad=True)),
+        (ValueError, "ragged", lambda: gg.tensor([[1], [1, 2]])),
+        (TypeError, "cannot become a tensor", lambda: gg.tensor("text")),
+        (TypeError, "cannot become a tensor", lambda: gg.tensor([1j])),
+        (TypeError, "gpugrad has float16", lambda: gg.tensor([1.0], dtype="float128")),
+        (ValueError, "int32 holds", lambda: gg.tensor([2**31])),
+        (TypeError, "from_numpy: a is list", lambda: gg.from_numpy([1])),
+        (TypeError, "zeros: size is .*; sizes are integers", lambda: gg.zeros(2.0)),
+        (TypeError, "sizes are integers", lambda: gg.zeros("2")),
+        (TypeError, "sizes are integers", lambda: gg.ones(True)),
+        (ValueError, "negative", lambda: gg.zeros(-1)),
+        (ValueError, "has .* elements", lambda: gg.zeros(2**16, 2**16)),
+        (TypeError, "fill_value is", lambda: gg.full((2,), "1")),
+        (ValueError, "uint8 holds 0 to 255", lambda: gg.full((2,), 256, dtype=gg.uint8)),
+        (ValueError, "int32 holds", lambda: gg.full((2,), 2**31)),
+        (TypeError, "zeros_like: input is list", lambda: gg.zeros_like([1])),
+        (ValueError, "step is 0", lambda: gg.arange(0, 1, 0)),
+        (ValueError, "sign of step", lambda: gg.arange(0, 5, -1)),
+        (ValueError, "must be finite", lambda: gg.arange(0, math.inf)),
+        (TypeError, "make one with gpugrad.tensor", lambda: gg.Tensor([1.0])),
+        (ValueError, "arange: .* elements", lambda: gg.arange(10**12)),
+        (ValueError, "int32 holds", lambda: gg.arange(2**31, 2**31 + 3)),
+    ]
+    for error, match, call in cases:
+        with pytest.raises(error, match=match):
+            call()
+
+
+# What it is
+
+
+def test_what_a_tensor_says_of_itself(device):
+    x = gg.zeros(2, 3)
+    assert (x.shape, x.ndim, x.dim(), x.numel(), x.size(), x.size(1), len(x)) == ((2, 3), 2, 2, 6, (2, 3), 3, 2)
+    assert x.is_leaf and x.grad is None and x.grad_fn is None and not x.requires_grad
+    y = gg.ones(2, requires_grad=True) * 2
+    assert not y.is_leaf and "Mul" in repr(y.grad_fn)
+    with pytest.raises(TypeError, match="0-d"):
+        len(gg.tensor(1))
+
+
+def test_repr_is_pytorchs_in_form(device):
+    assert repr(gg.tensor([1.0, 2.5])) == "tensor([1. , 2.5])"
+    assert repr(gg.tensor([1, 2])) == "tensor([1, 2])"
+    assert repr(gg.tensor([1.0], requires_grad=True)) == "tensor([1.], requires_grad=True)"
+    assert repr(gg.tensor(np.zeros(1))) == "tensor([0.], dtype=float64)"
+    assert repr(gg.tensor([1.0], requires_grad=True) * 2) == "tensor([2.], grad_fn=<MulBackward>)"
+    assert "..." in repr(gg.zeros(1000))
+
+
+def test_one_element_is_a_number(device):
+    x = gg.tensor([[2.5]])
+    assert x.item() == 2.5 and float(x) == 2.5 and int(x) == 2 and bool(x)
+    assert f"{x:.3f}" == "2.500" and f"{x}" == "tensor([[2.5]])"
+    assert [10, 20, 30][gg.tensor(1)] == 20
+    assert not gg.tensor(0.0)
+    for call in (
+        lambda: gg.zeros(2).item(),
+        lambda: float(gg.zeros(0)),
+        lambda: bool(gg.zeros(2)),
+        lambda: f"{gg.zeros(2):.2f}",
+    ):
+        with pytest.raises(ValueError):
+            call()
+    for not_an_index in (gg.tensor(1.0), gg.tensor([1, 2])):
+        with pytest.raises(TypeError, match="is not an index"):
+            [10, 20, 30][not_an_index]
+
+
+def test_a_tensor_on_the_host(device):
+    x = gg.tensor([[1.0, 2.0]])
+    assert x.tolist() == [[1.0, 2.0]]
+    np.testing.assert_array_equal(np.asarray(x), [[1, 2]])
+    assert np.asarray(x, np.float64).dtype == np.float64
+    np.testing.assert_array_equal(np.sqrt(x), np.sqrt(np.float32([[1, 2]])))
+    x.requires_grad_()
+    with pytest.raises(gg.AutogradError, match=r"\.detach\(\)"):
+        x.numpy()
+    with pytest.raises(gg.AutogradError):
+        np.asarray(x)
+    assert x.tolist() == [[1.0, 2.0]] and x.detach().numpy().tolist() == [[1.0, 2.0]]
+    with pytest.raises(ValueError, match="copy"):
+        np.array(x.detach(), copy=False)
+
+
+def test_tensors_hash_by_identity_and_compare_by_element(device):
+    x, y = gg.zeros(2), gg.zeros(2)
+    assert len({x, y, x}) == 2 and {x: 1}[x] == 1
+    assert (x == y).tolist() == [True, True]
+    assert ((x < 1) & ~(y > 1) | (x != 0) ^ (y == 5)).tolist() == [True, True]
+    assert ((x < 1) & True).tolist() == (True & (x < 1)).tolist() == [True, True]
+
+
+def test_iteration_goes_along_the_first_axis(device):
+    rows = list(gg.tensor([[1, 2], [3, 4]]))
+    assert [r.tolist() for r in rows] == [[1, 2], [3, 4]]
+    a, b = gg.tensor([5.0, 6.0])
+    assert (a.item(), b.item()) == (5, 6)
+    with pytest.raises(TypeError, match="0-d"):
+        iter(gg.tensor(1))
+
+
+# Copies
+
+
+def test_pickle_and_deepcopy_make_leaves(device):
+    x = gg.tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward()
+    for twin in (copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert twin.requires_grad and twin.is_leaf and twin.tolist() == [1, 2]
+        with gg.no_grad():
+            twin.add_(1)
+    assert x.tolist() == [1, 2]
+    twin = copy.deepcopy(x)
+    twin.grad.zero_()
+    assert x.grad.tolist() == [2, 4]
+    both = copy.deepcopy([x, x])
+    assert both[0] is both[1]
+    assert pickle.loads(pickle.dumps(gg.tensor([1, 2]))).dtype == gg.int32
+    parameter = Parameter(gg.ones(2))
+    assert isinstance(copy.deepcopy(parameter), Parameter)
+    assert isinstance(pickle.loads(pickle.dumps(parameter)), Parameter)
+    for refuse in (copy.deepcopy, lambda t: pickle.dump(t, io.BytesIO())):
+        with pytest.raises(gg.AutogradError, match="detach"):
+            refuse(x * 2)
+
+
+# In place, not recorded
+
+OPERATIONS = {
+    "add_": (lambda x, y: x.add_(y), np.add),
+    "sub_": (lambda x, y: x.sub_(y), np.subtract),
+    "mul_": (lambda x, y: x.mul_(y), np.multiply),
+    "div_": (lambda x, y: x.div_(y), np.divide),
+    "copy_": (lambda x, y: x.copy_(y), lambda x, y: np.broadcast_to(y, x.shape)),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("other", [(3, 4), (4,), (3, 1), ()])
+def test_in_place_writes_into_the_same_memory(device, rng, name, other):
+    op, reference = OPERATIONS[name]
+    a, b = rng.uniform(1, 2, (3, 4)).astype(np.float32), rng.uniform(1, 2, other).astype(np.float32)
+    x = gg.tensor(a)
+    view, version = x.reshape(12), x.array.state.version
+    assert op(x, gg.tensor(b)) is x
+    np.testing.assert_array_equal(x.numpy(), reference(a, b))
+    np.testing.assert_array_equal(view.numpy(), reference(a, b).ravel())
+    assert x.array.state.version > version
+
+
+def test_in_place_with_numbers_and_operators(device):
+    x = gg.tensor([1.0, 2.0])
+    kept = x
+    x += 3
+    x -= 1
+    x *= 4
+    x /= 2
+    assert kept is x and x.tolist() == [6, 8]
+    assert x.zero_().tolist() == [0, 0] and x.fill_(2.5).tolist() == [2.5, 2.5]
+    i = gg.tensor([1, 2])
+    i += True
+    i *= gg.tensor([3, 4], dtype=gg.uint8)
+    assert i.tolist() == [6, 12] and i.dtype == gg.int32
+    u = gg.tensor([250, 3], dtype=gg.uint8)
+    u += gg.tensor([10, 1])
+    assert u.tolist() == [4, 4] and u.dtype == gg.uint8
+
+
+def test_copy_casts(device):
+    x = gg.zeros(2, dtype=gg.int32)
+    assert x.copy_(gg.tensor([1.9, -1.9])).tolist() == [1, -1]
+    y = gg.zeros(2)
+    assert y.copy_(x).tolist() == [1, -1]
+
+
+def test_a_training_step_by_hand_keeps_its_leaf(device):
+    w = gg.tensor([1.0, 2.0], requires_grad=True)
+    for _ in range(3):
+        (w * w).sum().backward()
+        with gg.no_grad():
+            w -= 0.1 * w.grad
+        w.grad.zero_()
+    assert w.is_leaf and w.requires_grad
+    np.testing.assert_allclose(w.tolist(), [0.8**3, 2 * 0.8**3], rtol=1e-6)
+
+
+def test_mistakes_in_place(device):
+    x, i = gg.zeros(2), gg.tensor([1, 2])
+    cases = [
+        (ValueError, r"add_: other has shape \(3, 2\); it does not fit", lambda: x.add_(gg.zeros(3, 2))),
+        (ValueError, "add_: shapes .* do not broadcast", lambda: x.add_(gg.zeros(3))),
+        (TypeError, "div_: the result is float32, which a int32", lambda: i.div_(2)),
+        (TypeError, "add_: the result is float32", lambda: i.add_(0.5)),
+        (TypeError, "mul_: the result is float32", lambda: i.mul_(x)),
+        (TypeError, "add_: the result is int32, which a bool", lambda: (x == 0).add_(1)),
+        (TypeError, "copy_: src is int; it must be a tensor", lambda: x.copy_(1)),
+        (ValueError, "copy_", lambda: x.copy_(gg.zeros(3))),
+        (TypeError, "add_: other is list", lambda: x.add_([1, 2])),
+        (TypeError, "fill_: value is", lambda: x.fill_("a")),
+    ]
+    for error, match, call in cases:
+        with pytest.raises(error, match=match):
+            call()
+    assert x.tolist() == [0, 0] and i.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "name, derive",
+    [
+        ("indexing", lambda x: x[0]),
+        ("permute", lambda x: x.permute(1, 0)),
+        ("transpose", lambda x: x.transpose(0, 1)),
+        ("T", lambda x: x.T),
+        ("expand", lambda x: x.reshape(2, 1, 2).expand(2, 3, 2)),
+    ],
+)
+def test_in_place_on_a_copy_that_is_a_view_in_pytorch_names_the_remedy(device, name, derive):
+    x = gg.zeros(2, 2)
+    for change in (lambda t: t.add_(1), lambda t: t.zero_(), lambda t: t.__setitem__(0, 1.0)):
+        with pytest.raises(gg.AutogradError, match=rf"came from {name}, .*x\[i\] = v.*\.clone\(\)"):
+            change(derive(x))
+        change(derive(x).clone())
+    derive(x) + 1  # out of place is fine
+
+
+# In place, recorded
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("other", [(3, 4), (4,)])
+def test_in_place_changes_have_both_derivatives(device, rng, name, other):
+    op, _ = OPERATIONS[name]
+    x = gg.tensor(rng.uniform(1, 2, (3, 4)), requires_grad=True)
+    y = gg.tensor(rng.uniform(1, 2, other), requires_grad=True)
+    both = lambda x, y: op(x * x, y * y) * 1.5  # noqa: E731
+    assert gg.gradcheck(both, (x, y))
+    assert gg.gradgradcheck(both, (x, y))
+    assert gg.gradcheck(lambda y: op(gg.ones(3, 4, dtype=gg.float64), y), (y,))
+    assert gg.gradcheck(lambda x: op(x * 1, y.detach()), (x,))
+
+
+def test_a_tensor_times_itself_in_place(device):
+    x = gg.tensor([2.0, 3.0], requires_grad=True)
+    y = x * 1
+    y *= y
+    y.sum().backward()
+    assert y.tolist() == [4, 9] and x.grad.tolist() == [4, 6]
+
+
+def test_zero_cuts_the_history(device):
+    x = gg.tensor([2.0, 3.0], requires_grad=True)
+    y = x * 1
+    y.zero_()
+    (y + x).sum().backward()
+    assert x.grad.tolist() == [1, 1]
+
+
+def test_a_leaf_that_requires_a_gradient_is_not_changed_while_recording(device):
+    x = gg.tensor([1.0], requires_grad=True)
+    for change in (lambda: x.add_(1), lambda: x.zero_(), lambda: x.copy_(gg.zeros(1)), lambda: x.__imul__(2)):
+        with pytest.raises(gg.AutogradError, match=r"leaf .*no_grad"):
+            change()
+    with gg.no_grad():
+        assert x.add_(1).tolist() == [2]
+    assert x.is_leaf and x.requires_grad
+
+
+@pytest.mark.parametrize("look", [lambda y: y.reshape(4), lambda y: y.view(4), lambda y: y.detach()])
+def test_recorded_changes_of_shared_memory_are_refused(device, look):
+    x = gg.ones(2, 2, requires_grad=True)
+    y = x * 1
+    other = look(y)
+    with pytest.raises(gg.AutogradError, match=r"same memory .*\.clone\(\)"):
+        y.add_(1)
+    with gg.no_grad():
+        y.add_(1)
+    assert other.tolist()[0] in (2, [2, 2])
+
+
+def test_backward_notices_that_a_saved_tensor_was_changed(device):
+    x = gg.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    z = y * y
+    y.add_(1)
+    with pytest.raises(gg.AutogradError, match=r"Mul.*changed in place"):
+        z.sum().backward()
+    y = x * 1
+    z = y + y  # saves nothing
+    y.add_(1)
+    z.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_a_lost_device_is_named(device):
+    x = gg.zeros(2)
+    device.lost = "the context died in this test"
+    try:
+        for call in (lambda: x + 1, lambda: x.add_(1), lambda: x.numpy(), lambda: x.reshape(2) * x, lambda: x.tolist()):
+            with pytest.raises(gg.DeviceLost):
+                call()
+    finally:
+        device.lost = None
+
+
+# The package
+
+
+def test_everything_the_stub_offers_is_there():
+    for name in gg._OFFERED:
+        assert getattr(gg, name) is not None, name
+    assert set(gg._OFFERED) <= set(dir(gg))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        gg.nothing  # noqa: B018
