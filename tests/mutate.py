@@ -38,7 +38,8 @@ TESTS: dict[str, tuple[str, ...]] = {
     "argmax.cl": ("test_reduce.py",),
     "avg_pool.cl": ("test_pooling.py",),
     "max_pool.cl": ("test_pooling.py",),
-    "pick.cl": ("test_index.py",),
+    "cross_entropy.cl": ("test_loss.py",),
+    "pick.cl": ("test_reduce.py",),
 }
 
 OPERATORS = {
