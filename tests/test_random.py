@@ -385,6 +385,17 @@ def test_dropout_differentiates_twice(device):
     assert (gw.numpy() == y.detach().numpy()).all()
 
 
+def test_dropout_passes_gradcheck_and_gradgradcheck(device, rng):
+    x = gg.tensor(rng.standard_normal((3, 7)), requires_grad=True)
+
+    def f(x):
+        gg.manual_seed(1)  # the same mask at each call
+        return gg.autograd.ops.dropout(x * x, 0.4)
+
+    assert gg.gradcheck(f, x)
+    assert gg.gradgradcheck(f, x)
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [
