@@ -24,7 +24,8 @@ _ROWS, _DEPTH = 6, 256  # as in gemm_packed.cl
 _PACK_B_FROM_K = 256
 _PACK_A_FROM_K = 128
 _PACK_FROM_USES = 64  # rows or columns of C that use what is packed
-_GROUPS_PER_UNIT = 4  # work-groups that keep a core busy to the end, where their number can be chosen
+# PoCL deals work-groups out by 32 or more: with fewer than 48, one of two cores gets them all.
+_GROUPS_PER_UNIT = 32
 _LEAST_DEPTH = 512  # of a part of a sum that is split
 
 

@@ -55,8 +55,8 @@ void gemm_warp(__global const T *a, __global const T *b, __global T *c,
                int M, int N, int K, int last_K, int inner, int summed,
                int a_outer, int a_inner, int a_m, int a_k,
                int b_outer, int b_inner, int b_k, int b_n, A alpha, A beta) {
-  __local A a_tile[2][BK * (BM + PAD)] __attribute__((aligned(16)));
-  __local A b_tile[2][BK * (BN + PAD)] __attribute__((aligned(16)));
+  __local A tiles[2 * BK * (BM + PAD + BN + PAD)] __attribute__((aligned(16)));
+  __local A *a_tiles = tiles, *b_tiles = tiles + 2 * BK * (BM + PAD);
 
   /* Which result, which products. */
   int results = (inner + summed - 1) / summed, result = get_group_id(2);
@@ -77,7 +77,7 @@ void gemm_warp(__global const T *a, __global const T *b, __global T *c,
   int column = warp / WARPS_M * TN * LANES_N + lane / LANES_M * W;
 
   A next_a[BM * BK / GROUP], next_b[BN * BK / GROUP];
-  A sum[TM][TN];
+  A sum[TM][TN] __attribute__((aligned(16)));
   #pragma unroll
   for (int i = 0; i < TM; i++)
     #pragma unroll
@@ -108,10 +108,10 @@ void gemm_warp(__global const T *a, __global const T *b, __global T *c,
         A left[TM] __attribute__((aligned(16))), right[TN] __attribute__((aligned(16)));
         #pragma unroll
         for (int i = 0; i < TM; i += W)
-          *(V *)&left[i] = *(__local V *)&a_tile[now][k * (BM + PAD) + row + i * LANES_M];
+          *(V *)&left[i] = *(__local V *)&a_tiles[(now * BK + k) * (BM + PAD) + row + i * LANES_M];
         #pragma unroll
         for (int j = 0; j < TN; j += W)
-          *(V *)&right[j] = *(__local V *)&b_tile[now][k * (BN + PAD) + column + j * LANES_N];
+          *(V *)&right[j] = *(__local V *)&b_tiles[(now * BK + k) * (BN + PAD) + column + j * LANES_N];
         #pragma unroll
         for (int i = 0; i < TM; i++)
           #pragma unroll
@@ -119,19 +119,28 @@ void gemm_warp(__global const T *a, __global const T *b, __global T *c,
       }
     }
     if (more) {
-      keep(a_tile[!now], a_k, BM, next_a);
-      keep(b_tile[!now], b_k, BN, next_b);
+      keep(a_tiles + !now * BK * (BM + PAD), a_k, BM, next_a);
+      keep(b_tiles + !now * BK * (BN + PAD), b_k, BN, next_b);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 
+  /* W rows of every work-item's pieces at a time go to local memory, and from there side by side to C. */
+  int own = (warp % WARPS_M * LANES_M + lane % LANES_M) * W;
   #pragma unroll
-  for (int i = 0; i < TM; i++)
+  for (int i = 0; i < TM; i += W) {
     #pragma unroll
-    for (int j = 0; j < TN; j++) {
-      int m = m0 + row + (i - i % W) * LANES_M + i % W;
-      int n = n0 + column + (j - j % W) * LANES_N + j % W;
+    for (int r = 0; r < W; r++)
+      #pragma unroll
+      for (int j = 0; j < TN; j += W)
+        *(__local V *)&tiles[(own + r) * BN + column + j * LANES_N] = *(V *)&sum[i + r][j];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int at = get_local_id(0); at < W * (BM / TM) * BN; at += GROUP) {
+      int r = at / BN, n = n0 + at % BN;
+      int m = m0 + r / (LANES_M * W) * LANES_M * TM + i * LANES_M + r % (LANES_M * W);
       if (m < M && n < N)
-        c[m * N + n] = beta == 0 ? alpha * sum[i][j] : alpha * sum[i][j] + beta * c[m * N + n];
+        c[m * N + n] = beta == 0 ? alpha * tiles[at] : alpha * tiles[at] + beta * c[m * N + n];
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
 }

@@ -40,7 +40,7 @@ class Tile(NamedTuple):
 # registers for half as many sums.
 TILES = {
     "float32": (Tile(128, 128, 16, 8), Tile(64, 64, 8, 8), Tile(32, 32, 4, 4)),
-    "float64": (Tile(128, 64, 8, 8), Tile(64, 64, 8, 8), Tile(32, 32, 4, 4)),
+    "float64": (Tile(128, 64, 8, 8), Tile(32, 32, 4, 4)),
 }
 _LEAST_FILLED = 0.6  # a smaller tile wastes less at the edges
 _LEAST_DEPTH = 64  # of a part of a sum that is split
