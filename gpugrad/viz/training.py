@@ -58,25 +58,28 @@ def gallery(images: np.ndarray, labels: np.ndarray, probabilities: np.ndarray, l
     wrong = np.flatnonzero(said != labels)
     wrong = wrong[np.argsort(-probabilities[wrong, said[wrong]], kind="stable")]
     shown = wrong[:limit]
-    columns = 10
-    rows = max(1, -(-len(shown) // columns))
-    figure = Figure(figsize=(9, 0.75 + 1.12 * rows), layout="constrained", facecolor=PAPER)
     title = f"{len(wrong):,} of {len(labels):,} test digits are wrong"
     if len(shown) < len(wrong):
         title += f"; here are the {len(shown)} that the network was surest of"
-    if len(shown):
-        title += "\n"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold", color=INK)
-    if len(shown):
-        what = "what it is → what the network said, and how sure it was"
-        figure.text(0.01, 1 - 0.38 / figure.get_figheight(), what, fontsize=9, color=MUTED, va="center")
-    for axes in figure.subplots(rows, columns, squeeze=False).flat:
-        axes.set_axis_off()
-    for axes, i in zip(figure.axes, shown):
-        axes.imshow(images[i], cmap="gray_r", interpolation="nearest")
-        axes.set_title(f"{labels[i]} → {said[i]}", fontsize=10, color=INK, pad=3)
+
+    columns, width, height = 10, 1.2, 1.65  # of a cell, where an image is 1 x 1
+    rows = -(-len(shown) // columns)
+    inches = 9 / (columns * width)
+    figure = Figure(figsize=(9, 0.7 + rows * height * inches), facecolor=PAPER)
+    top = figure.get_figheight()
+    figure.text(0.015, 1 - 0.22 / top, title, va="center", fontsize=11, fontweight="bold", color=INK)
+    legend = "what it is → what the network said, and how sure it was" if len(shown) else ""
+    figure.text(0.015, 1 - 0.47 / top, legend, va="center", fontsize=9, color=MUTED)
+    axes = figure.add_axes((0, 0, 1, 1 - 0.65 / top))
+    axes.set_axis_off()
+    for place, i in enumerate(shown):
+        x, y = place % columns * width, -(place // columns) * height
+        axes.imshow(images[i], cmap="gray_r", vmin=0, vmax=255, extent=(x, x + 1, y, y + 1))
+        axes.text(x + 0.5, y + 1.06, f"{labels[i]} → {said[i]}", ha="center", va="bottom", fontsize=10, color=INK)
         sure = f"{100 * probabilities[i, said[i]]:.0f} %"
-        axes.text(0.5, -0.02, sure, transform=axes.transAxes, ha="center", va="top", fontsize=8, color=MUTED)
+        axes.text(x + 0.5, y - 0.04, sure, ha="center", va="top", fontsize=8, color=MUTED)
+    axes.set_xlim(-0.1, columns * width - 0.1)
+    axes.set_ylim(1.35 - max(rows, 1) * height, 1.35)
     return figure
 
 
