@@ -20,6 +20,7 @@ class Declarations(Expressions):
     def __init__(self, source: Source, tokens: list[Token], half_is_storage: bool = False) -> None:
         super().__init__(source, tokens, half_is_storage)
         self.tags: dict[str, Record] = {}
+        self.alignment = 0  # of the latest __attribute__((aligned(n)))
         self.local_types: set[str] = set()  # the names of types made inside functions
 
     def is_type(self) -> bool:
@@ -36,11 +37,22 @@ class Declarations(Expressions):
         )
 
     def attribute(self) -> list[str]:
-        """The words of __attribute__((...))."""
-        start = self.i
+        """The names in __attribute__((...)); notes what `aligned(n)` says."""
         self.eat("__attribute__")
-        self.skip_parentheses()
-        return [t.text for t in self.tokens[start : self.i]]
+        self.eat("(")
+        self.eat("(")
+        words: list[str] = []
+        while not self.accept(")"):
+            words.append(self.identifier("an attribute"))
+            if self.current == "(" and words[-1].strip("_") == "aligned":
+                self.i += 1
+                self.alignment = constant(self.conditional()) or 0
+                self.eat(")")
+            elif self.current == "(":
+                self.skip_parentheses()
+            self.accept(",")
+        self.eat(")")
+        return [w.strip("_") for w in words]
 
     def attributes(self) -> list[str]:
         words: list[str] = []
@@ -199,8 +211,10 @@ class Declarations(Expressions):
 
     def typedef(self, start: int, base: Type, space: str, words: set[str]) -> Typedef:
         while True:
-            at = self.i
+            at, self.alignment = self.i, 0
             name, t, _ = self.declarator(base, space, words)
+            if isinstance(t, Base) and self.alignment:
+                t = Base(t.name, name, self.alignment)
             if isinstance(t, Record) and not t.name:
                 t = Record(name, t.fields, t.union, t.packed)
             if self.half_is_storage and isinstance(t, Array) and holds_half(t):

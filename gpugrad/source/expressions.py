@@ -33,18 +33,8 @@ from .tree import (
     VectorLiteral,
 )  # fmt: skip
 
-LEVELS = [
-    ["||"],
-    ["&&"],
-    ["|"],
-    ["^"],
-    ["&"],
-    ["==", "!="],
-    ["<", ">", "<=", ">="],
-    ["<<", ">>"],
-    ["+", "-"],
-    ["*", "/", "%"],
-]
+LEVELS = ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")
+RANK = {op: rank for rank, level in enumerate(LEVELS) for op in level.split()}
 ASSIGNMENTS = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="])
 
 
@@ -88,14 +78,13 @@ class Expressions(Cursor, ABC):
         a, b = decay(yes.type, yes.space), decay(no.type, no.space)
         return self.make(Conditional, start, test, yes, no, type=a if isinstance(a, Pointer | Record) else b)
 
-    def binary(self, level: int) -> Expr:
-        if level == len(LEVELS):
-            return self.unary()
-        start, e = self.i, self.binary(level + 1)
-        while self.current in LEVELS[level]:
+    def binary(self, lowest: int) -> Expr:
+        """Operators of at least that rank."""
+        start, e = self.i, self.unary()
+        while (rank := RANK.get(self.current, -1)) >= lowest:
             op = self.current
             self.i += 1
-            right = self.binary(level + 1)
+            right = self.binary(rank + 1)
             a, b = decay(e.type, e.space), decay(right.type, right.space)
             ours: Type = UNKNOWN
             if op in "+-" and isinstance(a, Pointer) != isinstance(b, Pointer):

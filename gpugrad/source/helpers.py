@@ -71,7 +71,7 @@ class Helpers:
         return self.half_is_storage and isinstance(t, Base) and t.scalar == "half"
 
     def stored(self, t: Type) -> str:
-        name = t.name if isinstance(t, Base | Record) else ""
+        name = t.alias or t.name if isinstance(t, Base) else getattr(t, "name", "")
         return name.replace("half", "ushort") if self.half(t) else name
 
     def computed(self, t: Type) -> str:
@@ -137,7 +137,7 @@ class Helpers:
             )
             write = f"{{ __{space} half *h = (__{space} half *)p; {moves} }}"
         else:
-            write = f"(*(__{space} {t.name} *)p).s{letters} = v;"
+            write = f"(*(__{space} {self.stored(t)} *)p).s{letters} = v;"
         return self.add(name, f"{head}if (ok) {write} {puts(t, lanes)} return v; }}")
 
     @staticmethod
@@ -197,4 +197,5 @@ class Helpers:
 
     @staticmethod
     def key(t: Type) -> str:
-        return getattr(t, "name", "").replace(" ", "_")
+        name = t.alias or t.name if isinstance(t, Base) else getattr(t, "name", "")
+        return name.replace(" ", "_")

@@ -26,9 +26,14 @@ class Type:
 
 @dataclass(frozen=True)
 class Base(Type):
-    """A scalar or a vector, `float` or `float4`; or `?`, a value whose type only the device's compiler knows."""
+    """A scalar or a vector, `float` or `float4`; or `?`, a value whose type only the device's compiler knows.
+
+    A typedef with __attribute__((aligned(n))) keeps its own name as `alias`, and n.
+    """
 
     name: str
+    alias: str = ""
+    alignment: int = 0
 
     @property
     def scalar(self) -> str:
@@ -45,7 +50,7 @@ class Base(Type):
 
     @property
     def align(self) -> int:
-        return self.size or 1
+        return self.alignment or self.size or 1
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from .declarations import Declarations
 from .layout import Type
 from .lexer import Source, Token
 from .tree import (
-    Attributed,
     Call,
     Compound,
     Declaration,
@@ -17,6 +16,7 @@ from .tree import (
     Jump,
     Loop,
     Node,
+    Prefixed,
     Return,
     Switch,
     Variable,
@@ -95,14 +95,13 @@ class Parser(Declarations):
         start, word = self.i, self.current
         if self.tokens[start].kind == "pragma":
             self.i += 1
-            return Verbatim(start, self.i)
+            return self.prefixed(start)
         if word == "{":
             return self.compound()
         if word == "__attribute__":
             self.attributes()
             if self.current in LOOPS:
-                opened, body = self.i, self.statement()
-                return Attributed(start, self.i, opened, body)
+                return self.prefixed(start)
             self.i = start
         if word == "if":
             self.i += 1
@@ -136,12 +135,20 @@ class Parser(Declarations):
             self.i += 1
             self.conditional()
             self.eat(":")
-            return Verbatim(start, self.i)
+            return self.prefixed(start)
         if self.tokens[start].kind == "id" and self.peek() == ":":
             self.labels.add(self.identifier("a label"))
             self.eat(":")
-            return Verbatim(start, self.i)
+            return self.prefixed(start)
         return self.simple()
+
+    def prefixed(self, start: int) -> Node:
+        """The statement that belongs to what was just read; nothing is there at the end of a block."""
+        opened = self.i
+        if self.current == "}":
+            return Verbatim(start, opened)
+        body = self.statement()
+        return Prefixed(start, self.i, opened, body)
 
     def loop(self, word: str) -> Loop:
         start = self.i

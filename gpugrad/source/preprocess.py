@@ -21,7 +21,8 @@ class Preprocessor:
         self.macros: dict[str, Macro] = {}
         self.extensions = extensions
         for name, value in {**opencl.PREDEFINED, **dict.fromkeys(extensions, "1"), **defines}.items():
-            self.macros[name] = Macro(name, None, False, tokenize(Source(value))[:-1])
+            words = tokenize(Source(f"{name} {value}"))[:-1]
+            self.define(words[0], words)
         self.expander = Expander(source, self.macros)
         # One entry for each open #if: (its token, is this branch live, has any branch been live, seen #else)
         self.conditions: list[list] = []

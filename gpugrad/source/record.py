@@ -169,7 +169,7 @@ class Recorder(HalfWriter):
     def watched(self, e: tree.Node, left: Expr, text: str) -> str:
         if not self.is_watched(left) or not isinstance(left.type, Base):
             return text
-        return f"{self.device.watch(left.type)}(gg, {self.site('watch', e, left.type, self.name_of(left))}, {text})"
+        return f"{self.device.watch(left.type)}(gg, {self.site('assign', e, left.type, self.name_of(left))}, {text})"
 
     def name_of(self, e: Expr) -> str:
         return self.unit.source.text[self.tokens[e.t0].start : self.tokens[e.t1 - 1].end]
@@ -337,10 +337,11 @@ def instrument(text: str, kernel: str | None = None, defines: Mapping[str, str] 
                faults_only: bool = False) -> Instrumented:  # fmt: skip
     """The kernel named `kernel` (or the only one), rewritten so that it records what it does.
 
-    `defines` are the macros the build would set by -D, `extensions` the device's. `watch` names private variables
-    whose assignments are recorded ("*": all). After `fuel` turns of its loops a work-item leaves them. With
-    `faults_only` only events that are mistakes are written. The result needs no -D, and takes PARAMETERS after
-    its own arguments. Raises SourceError where the text does not parse, Unsupported where it cannot be followed.
+    `defines` are the macros the build would set by -D ("N", or "F(x)" with parameters), `extensions` the device's.
+    `watch` names private variables whose assignments are recorded ("*": all). After `fuel` turns of its loops a
+    work-item leaves them. With `faults_only` only events that are mistakes are written. The result needs no -D, and
+    takes PARAMETERS after its own arguments. Raises SourceError where the text does not parse, Unsupported where it
+    cannot be followed.
     """
     try:
         unit = Unit(text, defines or {}, extensions, not enables_half(text))

@@ -63,12 +63,19 @@ class Writer(ExpressionWriter):
         self.emit("}")
 
     def write_Verbatim(self, node: tree.Verbatim) -> None:
+        self.prefix(node, node.t1)
+
+    def write_Prefixed(self, node: tree.Prefixed) -> None:
+        self.prefix(node, node.open_end)
+        self.statement(node.body)
+
+    def prefix(self, node: Node, end: int) -> None:
         self.at(node)
         if self.tokens[node.t0].kind == "pragma":
-            self.emit(f"\n{self.text(node.t0, node.t1)}\n")
+            self.emit(f"\n{self.text(node.t0, end)}\n")
             self.line = 0
         else:
-            self.emit(self.text(node.t0, node.t1))
+            self.emit(self.text(node.t0, end))
 
     def write_Jump(self, node: tree.Jump) -> None:
         self.at(node)
@@ -79,11 +86,6 @@ class Writer(ExpressionWriter):
             return  # its name is written out as ushort or float
         self.at(node)
         self.emit(self.text(node.t0, node.t1))
-
-    def write_Attributed(self, node: tree.Attributed) -> None:
-        self.at(node)
-        self.emit(self.text(node.t0, node.open_end))
-        self.statement(node.body)
 
     def write_ExprStatement(self, node: tree.ExprStatement) -> None:
         self.at(node)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from .layout import Type
 
-KINDS = ("load", "store", "atomic", "barrier", "branch", "watch", "row", "private", "fuel")
-"""What an event can be. `branch`: a condition that a barrier depends on. `row`: an index past the end of
-a row of an array of arrays. `private`: an index outside a private array. `fuel`: a loop that never ended."""
+KINDS = ("load", "store", "atomic", "barrier", "branch", "assign", "row", "private", "fuel")
+"""What an event can be. `branch`: a condition that a barrier depends on. `assign`: a watched private variable gets
+a value. `row`: an index past the end of a row of an array of arrays. `private`: an index outside a private array.
+`fuel`: a loop that never ended."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Site:
     lanes: int = 1
     macro: str = ""
     function: str = ""
-    name: str = ""  # watch: the variable
+    name: str = ""
 
 
 @dataclass(frozen=True)

@@ -223,12 +223,14 @@ class Jump(Node):
 
 @dataclass(eq=False)
 class Verbatim(Node):
-    """Labels, pragmas, empty statements: written out as they stand."""
+    """Empty statements, and pragmas outside functions: written out as they stand."""
 
 
 @dataclass(eq=False)
-class Attributed(Node):
-    open_end: int  # t0 .. open_end-1 are the attribute
+class Prefixed(Node):
+    """A statement after a label, an attribute or a pragma (`#pragma unroll` belongs to the loop behind it)."""
+
+    open_end: int  # t0 .. open_end-1 are the prefix
     body: Node
 
 

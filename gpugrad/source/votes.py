@@ -67,7 +67,7 @@ class Votes:
             yield n, enclosing, target
         inner = (*enclosing, n) if isinstance(n, Voter) else enclosing
         children = (n.body if isinstance(n, tree.Compound) else [n.then, n.other] if isinstance(n, tree.If)
-                    else [n.body] if isinstance(n, tree.Loop | tree.Switch | tree.Attributed) else [])  # fmt: skip
+                    else [n.body] if isinstance(n, tree.Loop | tree.Switch | tree.Prefixed) else [])  # fmt: skip
         for child in children:
             if child is not None:
                 yield from self.jumps(child, inner)

@@ -59,7 +59,7 @@ class ExpressionWriter:
         """How C writes a type of memory."""
         if isinstance(t, Pointer):
             return f"__{t.space} {'volatile ' if t.volatile else ''}{self.spelling(t.target)} *"
-        name = t.name if isinstance(t, Base) else getattr(t, "name", "")
+        name = t.alias or t.name if isinstance(t, Base) else getattr(t, "name", "")
         return self.word(name, "ushort")
 
     def temporary(self, declaration: str) -> str:

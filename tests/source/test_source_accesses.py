@@ -116,7 +116,7 @@ def test_watched_variables_are_recorded_when_assigned():
     made = instrument(text, watch=("s", "k"))
     case = Case("", "k", text, (1,), (1,), ())
     r = run_recorded(case, [np.array([10, 20], "f4")], made)
-    watched = [(s.name, row[2]) for s, row in zip(r.sites, r.rows) if s.kind == "watch"]
+    watched = [(s.name, row[2]) for s, row in zip(r.sites, r.rows) if s.kind == "assign"]
     floats = {n: [float(np.uint32(v).view("f4")) for m, v in watched if m == n] for n in ("s",)}
     assert floats["s"] == [1, 11, 31]
     assert [int(v) for n, v in watched if n == "k"] == [0, 1, 2]

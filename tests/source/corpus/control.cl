@@ -154,3 +154,25 @@ __kernel void empty_statements(__global int *a, __global int *b) {
     ;
   (void)a[0];
 }
+
+//: 8 / 8: float[8]
+__kernel void pragmas_and_labels_without_braces(__global float *a) {
+  int i = get_global_id(0);
+  for (int k = 0; k < 3; k++)
+    #pragma unroll
+    for (int j = 0; j < 4; j++)
+      a[i] += k * j;
+  if (a[i] > 5)
+    #pragma unroll 2
+    for (int j = 0; j < 2; j++) a[i] *= 0.5f;
+  else
+    a[i] -= 1;
+  switch (i & 1) case 1: a[i] += 100;
+  for (int k = 0; k < 2; k++)
+  lonely:
+    a[i] += 0.25f;
+  switch (i) {
+    case 1: case 2: a[i] = 3;
+    default: ;
+  }
+}

@@ -122,3 +122,15 @@ __kernel void integer_vectors(__global const int2 *a, __global int2 *o) {
   o[i] = -v + ~a[i] * 3;
   o[i].x ^= v.y;
 }
+
+typedef float4 loose4 __attribute__((aligned(sizeof(float))));
+
+//: 8 / 8: float[40], float[40]
+__kernel void vectors_at_any_element(__global const float *a, __global float *o) {
+  int i = get_global_id(0);
+  loose4 v = *(__global const loose4 *)(a + 4 * i + 1);
+  __global loose4 *p = (__global loose4 *)(o + 4 * i + 3);
+  *p = v;
+  p->xy += v.zw;
+  p->w = p[0].x;
+}
