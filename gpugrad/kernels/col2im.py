@@ -41,7 +41,7 @@ def col2im(
     check_float("col2im", "col", col)
     H, W = pair("col2im", "output_size", output_size, 1)
     w = window("col2im", kernel_size, stride, padding, dilation)
-    output = _check_columns(col, (H, W), w)
+    output = check_columns("col2im", col, (H, W), w)
     shape = (col.shape[0], col.shape[1] // (w.KH * w.KW), H, W)
     out = check_out("col2im", out, shape, col.dtype, col.device, col)
     run, custom = resolve("col2im", variant, tuned("col2im", col.device))
@@ -55,16 +55,17 @@ def col2im_scratch_bytes(input_size: tuple[int, int, int, int]) -> int:
     return 4 * N * C * H * W
 
 
-def _check_columns(col: Array, size: Pair, w: Window) -> Pair:
-    OH, OW = windows_in("col2im", size, w)
+def check_columns(function: str, col: Any, size: Pair, w: Window) -> Pair:
+    """(OH, OW) of an image of `size`, for which `col` (with .shape) must have the rows and columns."""
+    OH, OW = windows_in(function, size, w)
     if col.shape[1] % (w.KH * w.KW):
         raise ValueError(
-            f"col2im: col has {col.shape[1]} rows; a kernel of {w.KH} x {w.KW} needs a multiple of {w.KH * w.KW}"
+            f"{function}: col has {col.shape[1]} rows; a kernel of {w.KH} x {w.KW} needs a multiple of {w.KH * w.KW}"
         )
     if col.shape[2] != OH * OW:
         raise ValueError(
-            f"col2im: col has {col.shape[2]} columns; an output of {size[0]} x {size[1]} has {OH} x {OW} = {OH * OW} "
-            "windows with this kernel, stride, padding and dilation"
+            f"{function}: col has {col.shape[2]} columns; an output of {size[0]} x {size[1]} has {OH} x {OW} = "
+            f"{OH * OW} windows with this kernel, stride, padding and dilation"
         )
     return OH, OW
 
