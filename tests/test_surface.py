@@ -18,8 +18,8 @@ float32 float16 float64 int32 uint8 bool DeviceLost OutOfDeviceMemory GpugradErr
 device""".split()
 
 TENSOR = """shape dtype ndim device grad requires_grad is_leaf grad_fn T numpy item tolist detach clone to backward
-zero_ copy_ add_ mul_ sum mean max min amax amin var argmax exp log sqrt abs relu sigmoid tanh pow clamp reshape view flatten
-transpose permute squeeze unsqueeze expand matmul dot index_select __getitem__ __setitem__ __add__ __radd__ __sub__
+zero_ copy_ add_ mul_ sum mean max min amax amin var argmax exp log sqrt abs relu sigmoid tanh pow clamp reshape view
+flatten transpose permute squeeze unsqueeze expand matmul dot index_select __getitem__ __setitem__ __add__ __radd__ __sub__
 __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __pow__ __rpow__ __matmul__ __neg__ __lt__ __le__ __gt__ __ge__
 __eq__ __ne__""".split()
 
@@ -70,8 +70,8 @@ SIGNATURES = {
     gpugrad.kernels.im2col: "x, kernel_size, stride=1, padding=0, dilation=1, *, variant=None, out=None",
     gpugrad.kernels.col2im: "col, output_size, kernel_size, stride=1, padding=0, dilation=1, *, variant=None, out=None",
     gpugrad.kernels.gemm: "a, b, *, transpose_a=False, transpose_b=False, alpha=1, beta=0, variant=None, out=None",
-    gpugrad.kernels.conv2d_backward_input: "input_size, weight, grad_output, stride=1, padding=0, dilation=1, groups=1, "
-    "*, variant=None, scratch=None, out=None",
+    gpugrad.kernels.conv2d_backward_input: "input_size, weight, grad_output, stride=1, padding=0, dilation=1, "
+    "groups=1, *, variant=None, scratch=None, out=None",
     optim.SGD: "params, lr=0.001, momentum=0, dampening=0, weight_decay=0, nesterov=False",
 }
 
