@@ -51,7 +51,7 @@ class Array:
         """An Array whose contents nobody has written yet."""
         shape = tuple(shape)
         size = math.prod(shape)
-        if dtype.__class__ is not np.dtype or dtype not in C_NAME:
+        if not isinstance(dtype, np.dtype) or dtype not in C_NAME:
             dtype = as_dtype(dtype)
         if size > MAX_ELEMENTS:
             raise ValueError(

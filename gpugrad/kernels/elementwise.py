@@ -50,26 +50,32 @@ def _geometry(device: Device) -> _Geometry:
     return found
 
 
-class _Plan(NamedTuple):
-    """What one operation on one dtype compiles with on a device, and the dtype it gives."""
+class _Plan:
+    """One operation on one dtype on one device: what it compiles with, and the dtype it gives."""
 
-    defines: tuple[Define, ...]
-    result: np.dtype
-    geometry: _Geometry
+    def __init__(self, op: str, dtype: np.dtype, device: Device):
+        text = OPERATIONS[op].text(dtype.kind)
+        if text is None:
+            raise TypeError(f"{op}: the operand is {dtype}; it must be {_kinds(op)}: convert with .to(...)")
+        macro = "UNARY(a)" if op in UNARY else "BINARY(a, b)"
+        self.dtype, self.device, self.geometry = dtype, device, _geometry(device)
+        self.result = bool_ if op in COMPARE or op == "logical_not" else dtype
+        self.defines = (self.geometry.define, ("R", C_NAME[self.result]), (macro, text))
+        self._compiled: dict[Kernel, Any] = {}
+
+    def kernel(self, kernel: Kernel) -> Any:
+        """`kernel` compiled for this operation."""
+        found = self._compiled.get(kernel)
+        if found is None:
+            found = self._compiled[kernel] = kernel.compiled(self.device, self.dtype, self.defines)
+        return found
 
 
 def _plan(op: str, dtype: np.dtype, device: Device) -> _Plan:
     key = ("elementwise", op, dtype)
     found: _Plan | None = device.cache.get(key)
     if found is None:
-        text = OPERATIONS[op].text(dtype.kind)
-        if text is None:
-            raise TypeError(f"{op}: the operand is {dtype}; it must be {_kinds(op)}: convert with .to(...)")
-        macro = "UNARY(a)" if op in UNARY else "BINARY(a, b)"
-        result = bool_ if op in COMPARE or op == "logical_not" else dtype
-        geometry = _geometry(device)
-        found = _Plan((geometry.define, ("R", C_NAME[result]), (macro, text)), result, geometry)
-        device.cache[key] = found
+        found = device.cache[key] = _Plan(op, dtype, device)
     return found
 
 
@@ -86,8 +92,7 @@ def unary(op: str, x: Array, out: Array | None = None) -> Array:
     plan = _plan(op, x.dtype, x.device)
     if out is None:
         out = Array.empty(x.shape, plan.result, x.device)
-    geometry = plan.geometry
-    _UNARY.launch(x.dtype, geometry.over(x.size), geometry.local, x, out, x.size, defines=plan.defines)
+    plan.kernel(_UNARY)(plan.geometry.over(x.size), plan.geometry.local, x, out, x.size)
     return out
 
 
@@ -100,8 +105,7 @@ def binary(op: str, x: Any, y: Any, out: Array | None = None) -> Array:
     if out is None:
         out = Array.empty(first.shape, plan.result, first.device)
     kernel = _BINARY if y.__class__ is x.__class__ else _RIGHT if first is x else _LEFT
-    geometry, n = plan.geometry, first.size
-    kernel.launch(first.dtype, geometry.over(n), geometry.local, x, y, out, n, defines=plan.defines)
+    plan.kernel(kernel)(plan.geometry.over(first.size), plan.geometry.local, x, y, out, first.size)
     return out
 
 
