@@ -37,7 +37,7 @@ class _Conv(Module):
         self.out_channels = integer(name, "out_channels", out_channels, 1)
         self.kernel_size = pair(name, "kernel_size", kernel_size, 1)
         self.stride = pair(name, "stride", stride, 1)
-        self.padding = padding if isinstance(padding, str) else pair(name, "padding", padding, 0)
+        self.padding: Any = padding if isinstance(padding, str) else pair(name, "padding", padding, 0)
         self.dilation = pair(name, "dilation", dilation, 1)
         self.groups = integer(name, "groups", groups, 1)
         for channels in ("in_channels", "out_channels"):

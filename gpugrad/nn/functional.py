@@ -7,8 +7,11 @@ from typing import Any
 from ..autograd.mode import no_grad
 from ..autograd.ops import (
     avg_pool2d,
+    conv2d,
+    conv_transpose2d,
     cross_entropy,
     dropout,
+    fold,
     gelu,
     leaky_relu,
     linear,
@@ -22,6 +25,7 @@ from ..autograd.ops import (
     sigmoid,
     softmax,
     tanh,
+    unfold,
 )
 from ..autograd.tensor import Tensor
 from ..dtypes import is_float
@@ -29,8 +33,11 @@ from ..dtypes import is_float
 __all__ = [
     "avg_pool2d",
     "batch_norm",
+    "conv2d",
+    "conv_transpose2d",
     "cross_entropy",
     "dropout",
+    "fold",
     "gelu",
     "leaky_relu",
     "linear",
@@ -44,6 +51,7 @@ __all__ = [
     "sigmoid",
     "softmax",
     "tanh",
+    "unfold",
 ]
 
 
