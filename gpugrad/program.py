@@ -150,7 +150,7 @@ class Compiled:
 
     Attributes: `name`, `source` (the text as its author wrote it), `file`, `types` and `defines` ((macro, text)
     pairs given to the compiler), `parameters` (name, type, address space of each argument), `arguments`
-    (declarations by name).
+    (declarations by name), `written` (positions of the arguments that it may write).
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class Compiled:
             raise ValueError(f"{name}: {', '.join(sorted(unknown))} declared, but its arguments are {', '.join(names)}")
         self.cl_kernel.set_scalar_arg_dtypes([p.scalar for p in self.parameters])
         # A buffer that is not declared (a student's kernel) may be written, unless it is const.
-        self._written = tuple(
+        self.written = tuple(
             i
             for i, p in enumerate(self.parameters)
             if p.space == "global" and (arguments[p.name].written if p.name in arguments else not p.const)
@@ -219,13 +219,17 @@ class Compiled:
                 event = cl.enqueue_nd_range_kernel(device.queue, self.cl_kernel, global_size, local_size)
         except cl.Error as error:
             event = self._retry(error, values, global_size, local_size)
-        for i in self._written:
-            state = args[i].state
-            state.version += 1
-            state.writer = number
+        self.note_writes(args, number)
         if _sync:
             device.guarded(f"the launch of {self.name}", event.wait)
         return event
+
+    def note_writes(self, args: tuple[Any, ...], number: int) -> None:
+        """Remember that launch `number` has written the arguments in `self.written`."""
+        for i in self.written:
+            state = args[i].state
+            state.version += 1
+            state.writer = number
 
     def _retry(self, error: Exception, values: list[Any], global_size: Size, local_size: Size) -> Any:
         import pyopencl as cl

@@ -1,0 +1,28 @@
+"""Watching kernels run: `with gg.trace() as t:` records every access to memory that the launches inside make.
+
+session.py is the block, recorder.py records one launch, events.py says what an event is, launch.py answers questions
+about a recorded launch, stepper.py walks through it as text, storage.py saves and loads.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from .launch import BufferInfo, LaunchTrace
+from .session import Session, Trace, trace
+from .storage import load
+
+__all__ = ["BufferInfo", "LaunchTrace", "Session", "Trace", "load", "trace"]
+
+
+class _Callable(ModuleType):
+    """`gpugrad.trace` is both this package and the function of that name: importing the package binds the module
+    to the name, so calling it must work."""
+
+    def __call__(self, **options: Any) -> Session:
+        return trace(**options)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -1,0 +1,178 @@
+"""What is known about one recorded launch: its events, what memory held before and after, and questions about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..source import Buffer, Site
+from .events import ATOMIC, OUTSIDE, SCALARS, SKEW, STORE, Columns, table
+
+Size = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class BufferInfo:
+    """A buffer as the launch saw it: an argument, a local array or a constant.
+
+    `shape` and `dtype` are the array's; `axes` and `role` as the kernel declares them, if it does. `writer` says who
+    wrote the argument before: "host", the number of a launch, or None (nobody). `before` and `after` hold its contents
+    on the host (None for local memory, and where the budget did not reach).
+    """
+
+    buffer: Buffer
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    nbytes: int
+    role: str = ""
+    axes: tuple[str, ...] = ()
+    writer: Any = "host"
+    before: np.ndarray | None = None
+    after: np.ndarray | None = None
+
+    @property
+    def name(self) -> str:
+        return self.buffer.name
+
+    @property
+    def space(self) -> str:
+        return self.buffer.space
+
+
+@dataclass
+class LaunchTrace:
+    """A recorded launch.
+
+    Attributes: `kernel` (its name), `source` (the text as its author wrote it), `args` (the scalars by name),
+    `global_size`, `local_size`, `buffers`, `sites`, `events`; `lost` (events for which there was no room), `left_out`
+    (work-items that were not asked for), `repeatable` (counting and recording met the same number of events), and
+    `options` (the build's).
+    """
+
+    kernel: str
+    source: str
+    args: dict[str, Any]
+    global_size: Size
+    local_size: Size
+    sites: tuple[Site, ...]
+    buffers: tuple[BufferInfo, ...]
+    columns: Columns
+    number: int = 0
+    device: str = ""
+    file: str = ""
+    options: tuple[str, ...] = ()
+    lost: int = 0
+    left_out: int = 0
+    repeatable: bool = True
+    notes: list[str] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        lost = f", {self.lost} lost" if self.lost else ""
+        size = f"{self.global_size} in groups of {self.local_size}"
+        return f"<launch of {self.kernel}, {size}: {len(self.columns)} events{lost}>"
+
+    # ---- the events
+
+    @cached_property
+    def events(self) -> np.ndarray:
+        """One row for each event (events.table_dtype), by group, phase, work-item and its own order.
+
+        Order between work-items within a phase is not observable; this one is only one of those that can be.
+        """
+        return table(self.columns, self.sites, tuple(b.buffer for b in self.buffers), self.element_sizes)
+
+    @property
+    def element_sizes(self) -> list[int]:
+        return [b.dtype.itemsize for b in self.buffers]
+
+    def select(self, *, line: int | None = None, work_item: int | None = None, group: int | None = None,
+               buffer: str | None = None, kind: str | None = None, phase: int | None = None) -> np.ndarray:  # fmt: skip
+        """The events that agree with everything given, as rows of `events`."""
+        if buffer is not None and buffer not in {b.name for b in self.buffers} | set(self.events["buffer"].tolist()):
+            raise ValueError(
+                f"select: buffer is {buffer!r}; {self.kernel} has {', '.join(b.name for b in self.buffers)}"
+            )
+        keep = np.ones(len(self.columns), bool)
+        wanted = {"line": line, "work_item": work_item, "group": group, "buffer": buffer, "kind": kind, "phase": phase}
+        for column, value in wanted.items():
+            if value is not None:
+                keep &= self.events[column] == value
+        return self.events[keep]
+
+    def buffer(self, name: str) -> BufferInfo:
+        for b in self.buffers:
+            if b.name == name:
+                return b
+        raise ValueError(f"{self.kernel} has no buffer {name!r}; it has {', '.join(b.name for b in self.buffers)}")
+
+    def nd_index(self, rows: np.ndarray) -> list[tuple[int, ...]]:
+        """For rows of `events`, the index in the array's own shape: `out[17]` of a (4, 5) array is (3, 2).
+
+        An index outside the array stays flat.
+        """
+        shapes = {b.name: b.shape for b in self.buffers}
+        return [unravel(int(r["index"]), shapes.get(str(r["buffer"]), ())) for r in np.atleast_1d(rows)]
+
+    # ---- memory over time
+
+    def replay(self, name: str, n: int | None = None, group: int = 0) -> np.ndarray:
+        """What buffer `name` held after the first `n` events (None: all of them), in the order of `events`.
+
+        Local memory is that of one group; cells that nobody had written are NaN, or 0 in integer arrays.
+        Where work-items race, or through atomics, other orders than this one can have happened.
+        """
+        info = self.buffer(name)
+        b = self.buffers.index(info)
+        c = self.columns
+        if info.before is not None:
+            out = np.array(info.before)
+        elif info.space == "local":
+            out = np.full(info.shape, np.nan if info.dtype.kind == "f" else 0, info.dtype)
+        else:
+            raise ValueError(f"replay: the contents of {name} were not kept (the budget did not reach)")
+        n = len(c) if n is None else n
+        if not 0 <= n <= len(c):
+            raise ValueError(f"replay: n is {n}; there are {len(c)} events")
+        keep = np.zeros(len(c), bool)
+        keep[:n] = True
+        keep &= (c.buffer == b) & ((c.kind == STORE) | (c.kind == ATOMIC)) & ((c.flags & (OUTSIDE | SKEW)) == 0)
+        if info.space == "local":
+            keep &= c.group == group
+        raw = out.reshape(-1).view("u1")
+        rows = np.flatnonzero(keep)
+        bits = np.ascontiguousarray(c.bits[rows]).astype("<u8").view("u1").reshape(-1, 8)
+        for size in np.unique(c.size[rows]):
+            mine = c.size[rows] == size
+            cells = c.offset[rows[mine]][:, None] + np.arange(size)
+            raw[cells] = bits[mine, :size]  # of two writes to a cell NumPy keeps the last
+        return out
+
+    # ---- step by step
+
+    def steps(self, work_item: int = 0) -> Iterator[tuple[np.void, dict[str, float]]]:
+        """One work-item's events in its own order, each with the watched variables as they then stood."""
+        variables: dict[str, float] = {}
+        mine = self.select(work_item=work_item)
+        for row in mine[np.argsort(mine["seq"], kind="stable")]:
+            if row["kind"] == "assign":
+                variables[str(row["buffer"])] = float(row["value"])
+            yield row, dict(variables)
+
+    def play(self, work_item: int = 0, start: int = 0, stop: int | None = None) -> None:
+        """The text stepper: shows one step of a work-item after another (in a terminal, at the press of Enter)."""
+        from .stepper import play
+
+        play(self, work_item, start, stop)
+
+
+def unravel(index: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    size = int(np.prod(shape)) if shape else 0
+    return tuple(int(i) for i in np.unravel_index(index, shape)) if 0 <= index < size else (index,)
+
+
+def dtype_of(scalar: str) -> np.dtype:
+    return np.dtype(SCALARS.get(scalar, "u1"))

@@ -1,0 +1,66 @@
+"""The text stepper: one work-item's way through a kernel, a step at a time, in any terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .launch import LaunchTrace
+
+SAYS = {
+    "load": "reads", "store": "writes", "atomic": "updates", "barrier": "waits at the barrier", "branch": "decides",
+    "assign": "sets", "row": "leaves its row in", "private": "leaves", "fuel": "was still looping",
+}  # fmt: skip
+
+
+def play(launch: LaunchTrace, work_item: int, start: int, stop: int | None) -> None:
+    """Print the steps; where a person sits at a terminal, wait for Enter between them (q ends it)."""
+    waits = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    shown = 0
+    for n, (row, variables) in enumerate(launch.steps(work_item)):
+        if n < start or (stop is not None and n >= stop):
+            continue
+        print(step_text(launch, n, row, variables))
+        shown += 1
+        if waits and input("Enter: next   q: end ").strip().lower() == "q":
+            return
+    if not shown:
+        print(f"work-item {work_item} of {launch.kernel} has no recorded step there")
+
+
+def step_text(launch: LaunchTrace, n: int, row: np.void, variables: dict[str, float]) -> str:
+    """One step: what was done to which cell, the watched variables, and the source line with the place underlined."""
+    kind = str(row["kind"])
+    text = f"step {n}, phase {row['phase']}: {SAYS[kind]}"
+    if kind in ("load", "store", "atomic"):
+        text += f" {cell(launch, row)} = {number(row)}"
+    elif kind == "assign":
+        text += f" {row['buffer']} = {number(row)}"
+    elif kind == "branch":
+        text += f": {'yes' if row['value'] else 'no'}"
+    elif kind in ("row", "private"):
+        text += f" {cell(launch, row)}"
+    if row["fault"]:
+        text += f"   ({row['fault']}: not done)"
+    if variables:
+        text += "   [" + "  ".join(f"{k} = {v:.6g}" for k, v in variables.items()) + "]"
+    code = launch.source.split("\n")[int(row["line"]) - 1].expandtabs(1)
+    column, end = int(row["column"]), min(int(row["end"]), len(code) + 1)
+    mark = " " * (column - 1) + "^" * max(1, end - column)
+    return f"{text}\n  {int(row['line']):4d} | {code}\n       | {mark}"
+
+
+def cell(launch: LaunchTrace, row: np.void) -> str:
+    """The cell as one would write it in Python: `out[3, 2]`."""
+    if not row["buffer"]:
+        return "an address outside every buffer"
+    (index,) = launch.nd_index(np.array([row]))
+    return f"{row['buffer']}[{', '.join(map(str, index))}]"
+
+
+def number(row: np.void) -> str:
+    value = float(row["value"])
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.7g}"

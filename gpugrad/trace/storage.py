@@ -1,0 +1,99 @@
+"""Traces as .npz files: arrays as arrays, the rest as JSON in one of them. Loading runs no code from the file."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import GpugradError
+from ..source import Buffer, Site
+from ..source.layout import BASES, Base, Record
+from .events import Columns
+from .launch import BufferInfo, LaunchTrace
+
+if TYPE_CHECKING:
+    from .session import Trace
+
+FORMAT = "gpugrad trace 1"
+PLAIN = ("kernel", "source", "global_size", "local_size", "number", "device", "file", "options", "lost", "left_out",
+         "repeatable", "notes")  # fmt: skip
+
+
+def save(trace: Trace, path: Path) -> None:
+    arrays: dict[str, np.ndarray] = {}
+    launches = []
+    for n, t in enumerate(trace.launches):
+        for f in fields(t.columns):
+            arrays[f"{n}/{f.name}"] = getattr(t.columns, f.name)
+        for b in t.buffers:
+            for which in ("before", "after"):
+                if getattr(b, which) is not None:
+                    arrays[f"{n}/{which}/{b.name}"] = getattr(b, which)
+        about: dict[str, Any] = {name: getattr(t, name) for name in PLAIN}
+        about["args"] = {k: v.item() if isinstance(v, np.generic) else v for k, v in t.args.items()}
+        about["sites"] = [asdict(s) for s in t.sites]
+        about["buffers"] = [_buffer(b) for b in t.buffers]
+        launches.append(about)
+    text = json.dumps(
+        {"format": FORMAT, "launches": launches, "skipped": trace.skipped, "unrecorded": trace.unrecorded}
+    )
+    arrays["about"] = np.frombuffer(text.encode(), "u1")
+    part = path.with_name(path.name + ".part")
+    with part.open("wb") as file:
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+    os.replace(part, path)
+
+
+def load(path: str | os.PathLike[str]) -> Trace:
+    """Read what `Trace.save` wrote. Raises GpugradError when it is another file or a damaged one."""
+    from .session import Trace
+
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as held:
+            about = json.loads(held["about"].tobytes().decode())
+            if about["format"] != FORMAT:
+                raise GpugradError(
+                    f"trace.load: {path} has the format {about['format']!r}; this gpugrad reads {FORMAT!r}"
+                )
+            trace = Trace(_launch(n, x, held) for n, x in enumerate(about["launches"]))
+            trace.skipped = [(str(k), str(why)) for k, why in about["skipped"]]
+            trace.unrecorded = int(about["unrecorded"])
+    except (KeyError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        raise GpugradError(f"trace.load: {path} is not a saved trace, or is damaged ({error})") from error
+    return trace
+
+
+def _launch(n: int, x: dict[str, Any], held: Any) -> LaunchTrace:
+    columns = Columns(**{f.name: held[f"{n}/{f.name}"] for f in fields(Columns)})
+    if len({len(getattr(columns, f.name)) for f in fields(Columns)}) != 1:
+        raise ValueError("its columns differ in length")
+    plain: dict[str, Any] = {name: tuple(x[name]) if name.endswith(("size", "options")) else x[name] for name in PLAIN}
+    sites = tuple(Site(**s) for s in x["sites"])
+    buffers = tuple(_info(n, b, held) for b in x["buffers"])
+    if len(columns) and (columns.site.max() >= len(sites) or columns.buffer.max() >= len(buffers)):
+        raise ValueError("its events name places that it does not have")
+    return LaunchTrace(args=x["args"], sites=sites, buffers=buffers, columns=columns, **plain)
+
+
+def _buffer(b: BufferInfo) -> dict[str, Any]:
+    e = b.buffer.element
+    return {
+        "name": b.name, "space": b.space, "element": getattr(e, "name", ""), "size": b.buffer.element_size,
+        "dims": b.buffer.dims, "argument": b.buffer.argument, "shape": b.shape, "dtype": b.dtype.str,
+        "nbytes": b.nbytes, "role": b.role, "axes": b.axes, "writer": b.writer,
+    }  # fmt: skip
+
+
+def _info(n: int, x: dict[str, Any], held: Any) -> BufferInfo:
+    # Of a struct only the size matters once the events are there.
+    element = BASES.get(x["element"]) or Record(x["element"], tuple((str(i), Base("uchar")) for i in range(x["size"])))
+    buffer = Buffer(x["name"], x["space"], element, tuple(x["dims"]), x["argument"])
+    contents = [held[key] if (key := f"{n}/{which}/{x['name']}") in held else None for which in ("before", "after")]
+    shape, axes = tuple(x["shape"]), tuple(x["axes"])
+    return BufferInfo(buffer, shape, np.dtype(x["dtype"]), x["nbytes"], x["role"], axes, x["writer"], *contents)
