@@ -20,8 +20,8 @@ device""".split()
 TENSOR = """shape dtype ndim device grad requires_grad is_leaf grad_fn T numpy item tolist detach clone to backward
 zero_ copy_ add_ mul_ sum mean max min amax amin var argmax exp log sqrt abs relu sigmoid tanh pow clamp reshape view
 flatten transpose permute squeeze unsqueeze expand matmul dot index_select __getitem__ __setitem__ __add__ __radd__
-__sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __pow__ __rpow__ __matmul__ __neg__ __lt__ __le__ __gt__ __ge__
-__eq__ __ne__""".split()
+__sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __pow__ __rpow__ __matmul__ __neg__ __lt__ __le__ __gt__
+__ge__ __eq__ __ne__""".split()
 
 FUNCTIONAL = """unfold fold conv2d conv_transpose2d max_pool2d avg_pool2d softmax log_softmax cross_entropy nll_loss
 mse_loss linear relu leaky_relu gelu sigmoid tanh pad dropout batch_norm one_hot""".split()
