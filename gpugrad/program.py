@@ -319,7 +319,7 @@ def _kernel(device: Device, text: str, options: tuple[str, ...], name: str, sour
                     # Some drivers have something to say about every build.
                     warnings.simplefilter("ignore", cl.CompilerWarning)
                     # The drivers cache what they compile; pyopencl's cache on top of theirs only adds lock files.
-                    program = cl.Program(device.context, text).build(list(options), cache_dir=False)
+                    program = cl.Program(device.context, text).build(list(options), cache_dir=False)  # type: ignore[arg-type]
             except cl.Error as error:
                 device.raise_if_lost(f"the build of {name}", error)
                 raise KernelBuildError(explain(str(error), source, skip, file)) from None
