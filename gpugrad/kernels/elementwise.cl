@@ -17,7 +17,7 @@
 /* out[i] = UNARY(x[i]) */
 __kernel void unary(__global const T *x, __global R *out, int n) {
   int first = (int)get_global_id(0) * RUN;
-  for (int i = first; i < min(first + RUN, n); i++) {
+  for (int i = first; i < first + min(RUN, n - first); i++) {
     A a = x[i];
     out[i] = UNARY(a);
   }
@@ -39,7 +39,7 @@ inline int int_power(int a, int b) {
 /* out[i] = BINARY(x[i], y[i]), for two arrays of the same shape */
 __kernel void binary(__global const T *x, __global const T *y, __global R *out, int n) {
   int first = (int)get_global_id(0) * RUN;
-  for (int i = first; i < min(first + RUN, n); i++) {
+  for (int i = first; i < first + min(RUN, n - first); i++) {
     A a = x[i], b = y[i];
     out[i] = BINARY(a, b);
   }
@@ -48,7 +48,7 @@ __kernel void binary(__global const T *x, __global const T *y, __global R *out, 
 /* out[i] = BINARY(x[i], b), for an array and a number */
 __kernel void binary_right(__global const T *x, A b, __global R *out, int n) {
   int first = (int)get_global_id(0) * RUN;
-  for (int i = first; i < min(first + RUN, n); i++) {
+  for (int i = first; i < first + min(RUN, n - first); i++) {
     A a = x[i];
     out[i] = BINARY(a, b);
   }
@@ -57,7 +57,7 @@ __kernel void binary_right(__global const T *x, A b, __global R *out, int n) {
 /* out[i] = BINARY(a, y[i]), for a number and an array */
 __kernel void binary_left(A a, __global const T *y, __global R *out, int n) {
   int first = (int)get_global_id(0) * RUN;
-  for (int i = first; i < min(first + RUN, n); i++) {
+  for (int i = first; i < first + min(RUN, n - first); i++) {
     A b = y[i];
     out[i] = BINARY(a, b);
   }
@@ -75,7 +75,7 @@ __kernel void binary_broadcast(__global const T *x, __global const T *y, __globa
   int i = get_global_id(2), j = get_global_id(1), first = (int)get_global_id(0) * RUN;
   if (i < D0 && j < D1) {
     int row = (i * D1 + j) * D2, x_row = i * x0 + j * x1, y_row = i * y0 + j * y1;
-    for (int k = first; k < min(first + RUN, D2); k++) {
+    for (int k = first; k < first + min(RUN, D2 - first); k++) {
       A a = x[x2 ? x_row + k : x_row];
       A b = y[y2 ? y_row + k : y_row];
       out[row + k] = BINARY(a, b);
@@ -93,7 +93,7 @@ __kernel void where(__global const uchar *condition, __global const T *x, __glob
   if (i < D0 && j < D1) {
     int row = (i * D1 + j) * D2, c_row = i * c0 + j * c1;
     int x_row = i * x0 + j * x1, y_row = i * y0 + j * y1;
-    for (int k = first; k < min(first + RUN, D2); k++) {
+    for (int k = first; k < first + min(RUN, D2 - first); k++) {
       A a = x[x2 ? x_row + k : x_row];
       A b = y[y2 ? y_row + k : y_row];
       out[row + k] = condition[c2 ? c_row + k : c_row] ? a : b;
@@ -106,7 +106,7 @@ __kernel void where(__global const uchar *condition, __global const T *x, __glob
 /* out[i] = x[i] brought into low..high; comparisons with NaN are false, so NaN stays */
 __kernel void clamp_to(__global const T *x, A low, A high, __global T *out, int n) {
   int first = (int)get_global_id(0) * RUN;
-  for (int i = first; i < min(first + RUN, n); i++) {
+  for (int i = first; i < first + min(RUN, n - first); i++) {
     A a = x[i];
     a = a < low ? low : a;
     out[i] = a > high ? high : a;
@@ -117,7 +117,7 @@ __kernel void clamp_to(__global const T *x, A low, A high, __global T *out, int 
 __kernel void clamp_backward(__global const T *g, __global const T *x, A low, A high,
                              __global T *out, int n) {
   int first = (int)get_global_id(0) * RUN;
-  for (int i = first; i < min(first + RUN, n); i++) {
+  for (int i = first; i < first + min(RUN, n - first); i++) {
     A a = x[i], b = g[i];
     out[i] = a >= low && a <= high ? b : 0;
   }
@@ -128,6 +128,6 @@ __kernel void clamp_backward(__global const T *g, __global const T *x, A low, A 
 /* out[i] = value */
 __kernel void fill(__global T *out, A value, int n) {
   int first = (int)get_global_id(0) * RUN;
-  for (int i = first; i < min(first + RUN, n); i++) out[i] = value;
+  for (int i = first; i < first + min(RUN, n - first); i++) out[i] = value;
 }
 #endif

@@ -52,7 +52,8 @@ __kernel void sort_blocks(__global const int *index, __global int *key, __global
                           int J) {
   int j = get_global_id(0);
   if (j < J) {
-    int start = j - j % BLOCK, end = min(start + BLOCK, J), mine = index[j], place = start;
+    int start = j - j % BLOCK, end = start + min(BLOCK, J - start);
+    int mine = index[j], place = start;
     for (int other = start; other < end; other++)
       place += index[other] < mine || (index[other] == mine && other < j);
     key[place] = mine;
@@ -81,9 +82,9 @@ __kernel void merge_runs(__global const int *key, __global const int *position,
   if (j < J) {
     int run = j / length, start = j - j % length;
     bool left = run % 2 == 0;
-    int other = left ? start + length : start - length;
-    other = min(other, J); /* a left run may have no partner */
-    int before = search(key, other, min(other + length, J), key[j], !left) - other;
+    /* A left run may be the last one, and has an empty partner then. */
+    int other = left ? start + min(length, J - start) : start - length;
+    int before = search(key, other, other + min(length, J - other), key[j], !left) - other;
     int place = (left ? start : other) + j - start + before;
     key_out[place] = key[j];
     position_out[place] = position[j];
