@@ -49,15 +49,19 @@ def _parser() -> argparse.ArgumentParser:
     about = "list the OpenCL devices, run a kernel on each, and name the command that mends what fails"
     doctor = commands.add_parser("doctor", help=about, description=f"{about[0].upper()}{about[1:]}.")
     doctor.set_defaults(run=_doctor)
+
+    about = "time gpugrad beside NumPy and, where it is installed, PyTorch"
+    bench = commands.add_parser("bench", help=about, description=f"{about[0].upper()}{about[1:]}.")
+    bench.add_argument("section", nargs="*", help="what to time (default: everything); a wrong name lists them")
+    bench.add_argument("--device", metavar="WHICH", help="gpu, cpu, part of a name, or a number as doctor lists them")
+    bench.set_defaults(run=_bench)
     return parser
 
 
 def _train(options: argparse.Namespace) -> int:
-    from .device import use_device
     from .train import Run, Settings, train
 
-    if options.device is not None:
-        use_device(options.device)
+    _choose_device(options)
     names = ("data", "epochs", "batch_size", "lr", "seed")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     if options.resume:
@@ -77,6 +81,21 @@ def _train(options: argparse.Namespace) -> int:
             print(f"\nStopped after epoch {run.done}. Go on with: gpugrad train --resume --out {options.out}")
         raise
     return 0
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from .bench import bench
+
+    _choose_device(options)
+    bench(options.section)
+    return 0
+
+
+def _choose_device(options: argparse.Namespace) -> None:
+    from .device import use_device
+
+    if options.device is not None:
+        use_device(options.device)
 
 
 def _doctor(options: argparse.Namespace) -> int:
