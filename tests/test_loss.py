@@ -122,6 +122,7 @@ def test_minus_infinity_rules_a_class_out(device):
     np.testing.assert_allclose(found.loss.numpy(), math.log(1 + math.e), rtol=1e-6)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_the_mean_of_many_equal_losses_is_that_loss(device, dtype):
     n = 100_003

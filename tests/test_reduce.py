@@ -90,6 +90,7 @@ def test_a_sum_is_exact_where_every_partial_sum_is(device, rng, shape, dim, vari
     assert got.shape == reference("sum", x, dim).shape
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("op", ["sum", "max"])
 def test_a_column_so_long_that_it_takes_three_passes(device, rng, variant, op):
@@ -192,6 +193,7 @@ def test_ten_million_ones_are_counted(device, variant):
     assert reduce("sum", Array.from_numpy(x * 3), variant=variant).numpy() == 3e7
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("variant", ["tree", "blocked"])
 def test_the_mean_of_many_equal_numbers_is_that_number(device, variant):
     x = np.full(300_000, 0.1, np.float32)
@@ -201,6 +203,7 @@ def test_the_mean_of_many_equal_numbers_is_that_number(device, variant):
     assert abs(got - x[0]) < 1e-7
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("variant", ["tree", "blocked"])
 @pytest.mark.parametrize("shape", [(200_000,), (66_000, 3)], ids=str)
 def test_big_and_small_numbers_in_turn(device, shape, variant):
@@ -213,6 +216,7 @@ def test_big_and_small_numbers_in_turn(device, shape, variant):
         assert abs(got.reshape(-1)[i] - exact.reshape(-1)[i]) <= bound(column, 3)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("variant", ["tree", "blocked"])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_random_numbers_stay_within_the_bound(device, rng, variant, dtype):

@@ -53,7 +53,7 @@ def extremum(
         raise ValueError(f"{name}: x has shape {x.shape}, so there is nothing to take the {op} of; it needs an element")
     indices = check_out(name, out, shape, int32, x.device, x)
     values = Array.empty(shape, x.dtype, x.device)
-    default = tuned("reduce rows", x.device) if inner == 1 else "blocked"
+    default = default_variant(x.device, reduced, inner)
     run, custom = resolve("argmax", variant, default)
     if custom is not None and op != "max":
         run, custom = resolve("argmax", default, default)
@@ -106,16 +106,21 @@ def _passes(op: str, x: Array, values: Array, indices: Array, outer: int, reduce
         x, places, reduced, given = to, to_indices, chunks, 1
 
 
+def default_variant(device: Device, reduced: int, inner: int) -> str:
+    """A tree pays where its work-items read side by side, and there is something to do for each."""
+    return tuned("reduce rows", device) if inner == 1 and reduced > 64 else "blocked"
+
+
 def _defines(op: str, x: Array, values: Array) -> tuple[Define, ...]:
-    return _macros(op, is_float(x.dtype), C_NAME[values.dtype], x.device)
+    return _macros(op, is_float(x.dtype), C_NAME[values.dtype], tuned("reduce group", x.device))
 
 
 @lru_cache(maxsize=256)
-def _macros(op: str, computed_float: bool, result: str, device: Device) -> tuple[Define, ...]:
+def _macros(op: str, computed_float: bool, result: str, group: int) -> tuple[Define, ...]:
     worst = "INFINITY" if computed_float else "INT_MAX"
     return (
         ("BEATS(a, b)", "((a) > (b))" if op == "max" else "((a) < (b))"),
         ("START", f"({worst})" if op == "min" else "(-INFINITY)" if computed_float else "(INT_MIN)"),
         ("R", result),
-        ("GROUP", str(tuned("reduce group", device))),
+        ("GROUP", str(group)),
     )

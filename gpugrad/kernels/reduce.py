@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..array import Array, Shape
-from ..device import Device
 from ..dtypes import C_NAME, bool_, int32, is_float, uint8
 from ..program import Define, Kernel
-from .argmax import extremum
+from .argmax import default_variant, extremum
 from .checks import axes, check_array, check_out
 from .ladder import resolve, variant
 from .tuning import tuned
@@ -70,7 +69,7 @@ def reduce(
         _, indices = extremum(op[3:], x, dim, keepdim, variant=variant, name=op, out=out)  # type: ignore[arg-type]
         return indices
     shape, groups, count = _plan(x.shape, axes(op, dim, x.ndim), bool(keepdim))
-    if count == 0 and op in ("max", "min") and math.prod(shape):
+    if count == 0 and op in ("max", "min") and 0 not in shape:
         raise ValueError(f"{op}: x has shape {x.shape}, so there is nothing to take the {op} of; it needs an element")
     out = check_out(op, out, shape, result_dtype(op, x.dtype), x.device, x)
     folded = "sum" if op == "mean" else op
@@ -117,7 +116,7 @@ def _plan(shape: Shape, reduced: tuple[int, ...], keepdim: bool) -> tuple[Shape,
 
 def _fold(op: str, x: Array, out: Array, outer: int, reduced: int, inner: int, name: str | None) -> None:
     """One pass: x as outer x reduced x inner into out as outer x inner."""
-    default = tuned("reduce rows", x.device) if inner == 1 else "blocked"
+    default = default_variant(x.device, reduced, inner)
     run, custom = resolve("reduce", name, default)
     if custom is not None and op != "sum":
         run, custom = resolve("reduce", default, default)  # a kernel of your own takes over sums, not the rest
@@ -174,17 +173,18 @@ def _partial_dtype(dtype: np.dtype) -> np.dtype:
     return int32 if dtype in (uint8, bool_) else dtype
 
 
+def _defines(op: str, x: Array, out: Array) -> tuple[Define, ...]:
+    group, strip = tuned("reduce group", x.device), tuned("reduce strip", x.device)
+    return _macros(op, is_float(x.dtype), C_NAME[out.dtype], group, strip)
+
+
 @lru_cache(maxsize=256)
-def _macros(op: str, computed_float: bool, result: str, device: Device) -> tuple[Define, ...]:
+def _macros(op: str, computed_float: bool, result: str, group: int, strip: int) -> tuple[Define, ...]:
     return (
         ("COMBINE(a, b)", _COMBINE[op]),
         ("START", f"({_START[op][0 if computed_float else 1]})"),
         ("R", result),
-        ("GROUP", str(tuned("reduce group", device))),
-        ("STRIP", str(tuned("reduce strip", device))),
+        ("GROUP", str(group)),
+        ("STRIP", str(strip)),
         ("LANES", str(LANES)),
     )
-
-
-def _defines(op: str, x: Array, out: Array) -> tuple[Define, ...]:
-    return _macros(op, is_float(x.dtype), C_NAME[out.dtype], x.device)
