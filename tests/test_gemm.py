@@ -126,6 +126,12 @@ def test_with_beta_0_what_out_held_is_not_read(device, rng, K, variant):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
+def test_a_batch_of_empty_products_is_zero_throughout(device, variant):
+    got = gemm(Array.empty((2, 3, 0)), Array.empty((5, 2, 0, 4)), variant=variant)
+    np.testing.assert_array_equal(got.numpy(), np.zeros((5, 2, 3, 4)))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_no_product_to_add_leaves_beta_times_out(device, rng, variant):
     c = random(rng, 3, 4, dtype=np.float32)
     out = Array.from_numpy(c)

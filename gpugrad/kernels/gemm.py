@@ -95,7 +95,7 @@ def _gemm(
         assert p is not None
     run, custom = resolve("gemm", variant, tuned("gemm", a.device))
     if p.K == 0 or p.inner == 0:  # nothing to add up: beta * out is left
-        run, custom, p = _naive, None, p._replace(K=0, inner=1, summed=False)
+        run, custom, p = _naive, None, p._replace(K=0, inner=1 if p.summed else p.inner, summed=False)
     run(custom, p, a, b, c, alpha, beta)
     return c
 
