@@ -141,6 +141,14 @@ def test_a_batch_of_none(device, rng, function, variant):
     np.testing.assert_array_equal(got, case.expected(function))
 
 
+@pytest.mark.parametrize("channels", [(2, 0, 3, 1), (2, 3, 0, 1)], ids=["none in", "none out"])
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_no_channels(device, rng, function, variant, channels):
+    case = Case(integers(rng), LOPSIDED, channels, np.float32)
+    np.testing.assert_array_equal(case.run(function, variant=variant).numpy(), case.expected(function))
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_nan_goes_where_it_was_seen_and_nowhere_else(device, rng, function, variant):

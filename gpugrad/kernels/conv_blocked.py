@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,12 @@ _WEIGHT = {
 _SUM = Kernel("conv_blocked.cl", "conv_weight_sum", parts="in parts CO K", dweight="out CO K")
 
 _ROWS, _TAPS = 4, 6  # as in conv_blocked.cl
-_VECTOR = {float32: ("float8", 8), float64: ("double4", 4)}
+_VECTOR: dict[np.dtype, tuple[str, int]] = {float32: ("float8", 8), float64: ("double4", 4)}
+_MACROS: dict[tuple[np.dtype, int], tuple[Define, ...]] = {
+    (dtype, vectors): (("V", name), ("LANES", str(lanes)), ("VECTORS", str(vectors)))
+    for dtype, (name, lanes) in _VECTOR.items()
+    for vectors in (1, 2)
+}
 
 # Measured on 2 x86-64 cores under PoCL 3.0; see tuning.py for how much is padded at once.
 _PART_BYTES = 1 << 19  # of images that go into one part of a weight gradient: what the nearest cache holds
@@ -89,7 +95,7 @@ def _correlate(x: Array, weight: Array, bias: Array | None, out: Array, G: int, 
     )  # fmt: skip
 
     image = C * w.SW * HP * WP
-    portion = _images(N, image * dtype.itemsize, x)
+    portion = _portion(N, image * dtype.itemsize, x)
     padded = Array.empty((portion, image), dtype, x.device)
     for first in range(0, N, portion):
         n = min(portion, N - first)
@@ -104,21 +110,20 @@ def _correlate(x: Array, weight: Array, bias: Array | None, out: Array, G: int, 
 def blocked_weight(
     kernel: Any, p: Plan, x: Array, dy: Array, out: Array, scratch: Array | None, col: Array | None
 ) -> None:
+    """Sums of some images each, in parts that are then added up."""
     w, G, R = p.w, p.G, p.COG
+    if p.N == 0 or out.size == 0:
+        fill(out, 0)
+        return
     dtype, lanes, vectors, defines = _layout(x, R)
     HP, WP = _padded(w, p.OH, p.OW)
     blocks = -(-R // (vectors * lanes))
     image, grad = p.C * w.SW * HP * WP, G * blocks * p.L * vectors * lanes
-    portion = _images(p.N, (image + grad) * dtype.itemsize, x)
-    if p.N == 0:
-        fill(out, 0)
-        return
+    each = (image + grad) * dtype.itemsize
+    portion = _portion(p.N, each, x)
+    groups = (-(-p.K // _TAPS), G * blocks)
+    images = _images_of_a_part(portion, each, out.size * dtype.itemsize, math.prod(groups), x)
 
-    groups = -(-p.K // _TAPS) * G * blocks
-    units = x.device.cl_device.max_compute_units
-    most = max(_PARTS_BYTES // (out.size * dtype.itemsize + 1), -(-_GROUPS_PER_UNIT * units // groups))
-    wanted = max(portion * (image + grad) * dtype.itemsize // _PART_BYTES, -(-_GROUPS_PER_UNIT * units // groups))
-    images = -(-portion // max(min(wanted, most), 1))
     parts = Array.empty((-(-portion // images), *out.shape), dtype, x.device)
     padded = Array.empty((portion, image), dtype, x.device)
     columns = Array.empty((portion, grad), dtype, x.device)
@@ -127,11 +132,19 @@ def blocked_weight(
         _pad(x, padded, first, n, w, HP, WP, defines)
         _PACK_GRAD.launch(x.dtype, (G * blocks, n), (1, 1), dy, columns, first, G, R, p.L, defines=defines)
         _WEIGHT["inout" if first else "out"].launch(
-            x.dtype, (-(-p.K // _TAPS), G * blocks, parts.shape[0]), (1, 1, 1), padded, columns, parts,
-            int(first > 0), images, n, G, R, p.K, w.KH, w.KW, w.SH, w.SW, w.DH, w.DW, HP, WP, image // G,
-            p.OH, p.OW, defines=defines,
+            x.dtype, (*groups, parts.shape[0]), (1, 1, 1), padded, columns, parts, int(first > 0), images, n,
+            G, R, p.K, w.KH, w.KW, w.SH, w.SW, w.DH, w.DW, HP, WP, image // G, p.OH, p.OW, defines=defines,
         )  # fmt: skip
     _SUM.launch(x.dtype, (out.size,), (64,), parts, out, parts.shape[0], out.size, defines=defines)
+
+
+def _images_of_a_part(n: int, each: int, result: int, groups: int, x: Array) -> int:
+    """How many of n images one part sums up: few enough to stay in the cache and to keep every core busy, but so many
+    that all parts together stay small. `each` and `result` are bytes of an image and of a part."""
+    busy = -(-_GROUPS_PER_UNIT * x.device.cl_device.max_compute_units // groups)
+    wanted = max(n * each // _PART_BYTES, busy)
+    most = max(_PARTS_BYTES // result, busy)
+    return -(-n // min(wanted, most))
 
 
 def _pad(x: Array, padded: Array, first: int, n: int, w: Window, HP: int, WP: int, defines: tuple[Define, ...]) -> None:
@@ -145,7 +158,7 @@ def _padded(w: Window, OH: int, OW: int) -> tuple[int, int]:
     return (OH - 1) * w.SH + (w.KH - 1) * w.DH + 1, OW + (w.KW - 1) * w.DW // w.SW
 
 
-def _images(N: int, each: int, x: Array) -> int:
+def _portion(N: int, each: int, x: Array) -> int:
     """How many of N images to take at once, where each takes `each` bytes of memory."""
     return max(min(tuned("conv bytes", x.device) // max(each, 1), N), 1)
 
@@ -157,6 +170,6 @@ def _up(n: int, unit: int) -> int:
 def _layout(x: Array, channels: int | None = None) -> tuple[np.dtype, int, int, tuple[Define, ...]]:
     """The type computed in, the lanes of a vector, how many vectors hold `channels` (1 or 2), and the macros."""
     dtype = float32 if x.dtype == float16 else x.dtype
-    name, lanes = _VECTOR[dtype]
+    lanes = _VECTOR[dtype][1]
     vectors = 1 if channels is not None and channels <= lanes else 2
-    return dtype, lanes, vectors, (("V", name), ("LANES", str(lanes)), ("VECTORS", str(vectors)))
+    return dtype, lanes, vectors, _MACROS[dtype, vectors]
