@@ -266,10 +266,15 @@ def test_integers_wrap_around_and_have_powers(device):
     a = np.array([2**31 - 1, -5, 7, 3, -3, 1, -1, 0, 2], np.int32)
     b = np.array([1, 3, -2, 4, 3, -7, -7, 0, 31], np.int32)
     with np.errstate(over="ignore"):
-        for op, f in (("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("maximum", np.maximum)):
+        for op in ("add", "sub", "mul", "maximum", "minimum"):
+            f = {"sub": np.subtract, "mul": np.multiply}.get(op) or getattr(np, op)
             np.testing.assert_array_equal(run(op, a, b), f(a, b))
+        np.testing.assert_array_equal(run("square", a), a * a)
+        np.testing.assert_array_equal(run("cube", a), a * a * a)
     np.testing.assert_array_equal(run("pow", a, b), [2**31 - 1, -125, 0, 81, -27, 1, -1, 1, -(2**31)])
     np.testing.assert_array_equal(run("abs", a), np.abs(a))
+    np.testing.assert_array_equal(run("sign", a), np.sign(a))
+    np.testing.assert_array_equal(run("relu", a), np.maximum(a, 0))
     np.testing.assert_array_equal(run("add", np.array([250, 3], np.uint8), 10), [4, 13])
     np.testing.assert_array_equal(run("neg", np.array([1, 0], np.uint8)), [255, 0])
 
@@ -298,6 +303,11 @@ def test_nan_wins_in_maximum_minimum_relu_and_clamp(dtype):
 def test_relu_gives_no_gradient_at_0_and_lets_it_pass_at_nan(dtype):
     out = np.array([0.0, -0.0, 1.5, np.nan], dtype)
     np.testing.assert_array_equal(run("relu_backward", np.full(4, 7, dtype), out), np.array([0, 0, 7, 7], dtype))
+
+
+def test_the_slope_of_leaky_relu_at_0_is_the_negative_sides(dtype):
+    x = np.array([-1, -0.0, 0, 1], dtype)
+    np.testing.assert_array_equal(run("leaky_relu_slope", x, 0.25), np.array([0.25, 0.25, 0.25, 1], dtype))
 
 
 def test_functions_at_the_ends(dtype):
