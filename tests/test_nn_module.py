@@ -10,6 +10,7 @@ import pytest
 
 import gpugrad as gg
 from gpugrad import nn
+from gpugrad.device import Device
 from gpugrad.nn import init
 
 
@@ -177,6 +178,17 @@ def test_to_converts_in_place(device):
         assert id(p) == identity and p.dtype == np.float64 and (p.detach().numpy() == values).all()
     assert block.count.dtype == np.float64
     assert block(gg.ones(2, 3, dtype=gg.float64)).dtype == np.float64
+
+
+def test_to_moves_everything_to_another_device(device):
+    other = Device(device.number, device.cl_device)
+    block = Block()
+    block(gg.ones(2, 3)).sum().backward()
+    values = [p.detach().numpy() for p in block.parameters()]
+    block.to(other)
+    for p, v in zip(block.parameters(), values):
+        assert p.device is other and p.grad.device is other and (p.detach().numpy() == v).all()
+    assert all(b.device is other for b in block.buffers())
 
 
 def test_a_deep_copy_is_independent_and_complete(device):

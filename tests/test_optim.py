@@ -408,6 +408,7 @@ def test_a_parameter_that_changed_its_dtype_is_refused(device):
         ([gg.Array.empty((2,)), None], ValueError, r"gradients\[0\] has shape"),
         ([gg.Array.empty((3,), gg.int32), None], TypeError, "is int32"),
         ([np.ones(3, np.float32), None], TypeError, "must be an Array"),
+        ([gg.ones(3), None], TypeError, r"use its \.array"),
     ],
 )
 def test_the_kernels_check_gradients(gradients, error, message):

@@ -88,6 +88,16 @@ def test_uniforms_between_two_bounds(device):
     np.testing.assert_allclose(found, 2 + 3 * unit.astype(float), rtol=0, atol=5e-7)  # two roundings near 5
 
 
+@pytest.mark.parametrize("seed", [5, 5 << 32])
+@pytest.mark.parametrize("offset", [2**32 - 1, 2**40 + 3, 2**64 - 1])
+def test_streams_go_on_past_32_bits_of_seed_and_offset(device, seed, offset):
+    generator = Generator().set_state({"seed": seed, "offset": offset})
+    found = kernels.uniform((6,), generator=generator).numpy()
+    with np.errstate(over="ignore"):
+        words = philox(seed, offset, 2).reshape(-1)[:6]
+    assert (found == (words >> np.uint32(8)) / 2**24).all()
+
+
 def horner(table, x64, dtype, contracted):
     """random.cl's quantile in NumPy, with a * b + c rounded once (`contracted`) or twice."""
     wide = np.longdouble

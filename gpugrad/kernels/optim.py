@@ -212,21 +212,31 @@ def _wanted(function: str, parameters: Any, gradients: Any, *memory: Packed) -> 
         )
     wanted = []
     for i, (p, g) in enumerate(zip(parameters, gradients)):
-        check_array(function, f"parameters[{i}]", p)
-        check_float(function, f"parameters[{i}]", p)
+        # Sentences are made only where they are needed: this runs in every step.
+        if not (_alike(p, parameters[0]) and (g is None or (_alike(g, p) and g.shape == p.shape))):
+            _refuse(function, i, p, g, parameters[0])
         for packed in memory:
-            if packed.parts[i].shape != p.shape or packed.flat.dtype != p.dtype or packed.flat.device is not p.device:
-                part = packed.parts[i]
+            part = packed.parts[i]
+            if part.shape != p.shape or not _alike(part, p):
                 raise ValueError(
-                    f"{function}: parameters[{i}] is {p.dtype}{p.shape}, and what the optimiser remembers of it is "
-                    f"{part.dtype}{part.shape}; make a new optimiser after changing a parameter's type or shape"
+                    f"{function}: parameters[{i}] is {p.dtype}{p.shape} on {p.device}, and what the optimiser "
+                    f"remembers of it is {part.dtype}{part.shape} on {part.device}; make a new optimiser after "
+                    "changing a parameter"
                 )
-        if g is None:
-            continue
-        check_array(function, f"gradients[{i}]", g)
-        if g.shape != p.shape:
-            raise ValueError(f"{function}: gradients[{i}] has shape {g.shape}; parameters[{i}] has {p.shape}")
-        check_same(function, **{f"parameters[{i}]": p, f"gradients[{i}]": g, "parameters[0]": parameters[0]})
-        if p.size:
+        if g is not None and p.size:
             wanted.append(i)
     return wanted
+
+
+def _alike(a: Any, b: Any) -> bool:
+    return isinstance(a, Array) and a.dtype.kind == "f" and a.dtype == b.dtype and a.device is b.device
+
+
+def _refuse(function: str, i: int, p: Any, g: Any, first: Any) -> None:
+    """Raise what is wrong with a parameter or its gradient."""
+    for name, a in (("parameters[0]", first), (f"parameters[{i}]", p), (f"gradients[{i}]", g)):
+        if a is not None:
+            check_array(function, name, a)
+            check_float(function, name, a)
+    check_same(function, **{"parameters[0]": first, f"parameters[{i}]": p, f"gradients[{i}]": g})
+    raise ValueError(f"{function}: gradients[{i}] has shape {g.shape}; parameters[{i}] has {p.shape}")

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..array import Array
 from ..autograd.tensor import Tensor
+from ..device import Device
 from ..dtypes import as_dtype, is_float
-from ..kernels import cast
 from .parameter import Parameter
 
 
@@ -234,15 +234,19 @@ class Module:
             p.grad = None if set_to_none or p.grad is None else p.grad.detach().zero_()
 
     def to(self, dtype: Any) -> Module:
-        """Convert parameters and floating-point buffers, in place; make optimisers afterwards."""
-        dtype = as_dtype(dtype)
-        if not is_float(dtype):
-            raise TypeError(f"{type(self).__name__}.to: dtype is {dtype}; parameters are floating point")
+        """Convert parameters and floating-point buffers, or move all to a Device given instead; in place.
+
+        The parameters stay the same objects. Make optimisers afterwards: what they remember stays behind.
+        """
+        if not isinstance(dtype, Device):
+            dtype = as_dtype(dtype)
+            if not is_float(dtype):
+                raise TypeError(f"{type(self).__name__}.to: dtype is {dtype}; parameters are floating point")
         for tensor in [*self.parameters(), *self.buffers()]:
-            if is_float(tensor.dtype) and tensor.dtype != dtype:
-                tensor.array = cast(tensor.array, dtype)
+            if isinstance(dtype, Device) or is_float(tensor.dtype):
+                tensor.array = Tensor._wrap(tensor.array).to(dtype).array
                 if tensor.grad is not None:
-                    tensor.grad = tensor.grad.to(dtype)
+                    tensor.grad = tensor.grad.detach().to(dtype)
         return self
 
     # Looking at it
