@@ -34,6 +34,6 @@ from .generator import Generator as Generator, default_generator as default_gene
 from .kernels import use_kernels as use_kernels
 from .program import Local as Local, on_launch as on_launch
 from .serialize import load as load, save as save
-from .trace import trace as trace
+from .trace import KernelFault as KernelFault, sanitize as sanitize, sanitizer as sanitizer, trace as trace
 
 __version__: str

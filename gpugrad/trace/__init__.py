@@ -1,7 +1,9 @@
 """Watching kernels run: `with gg.trace() as t:` records every access to memory that the launches inside make.
 
 session.py is the block, recorder.py records one launch, events.py says what an event is, launch.py answers questions
-about a recorded launch, stepper.py walks through it as text, storage.py saves and loads.
+about a recorded launch, stepper.py walks through it as text, storage.py saves and loads. The sanitizer
+(sanitizer.py) reads a recorded launch for mistakes: faults.py, races.py and unwritten.py find them, report.py says
+them, memory.py measures how memory is used.
 """
 
 from __future__ import annotations
@@ -11,10 +13,15 @@ from types import ModuleType
 from typing import Any
 
 from .launch import BufferInfo, LaunchTrace
+from .report import Finding, Report
+from .sanitizer import KernelFault, sanitize, sanitizer
 from .session import Session, Trace, trace
 from .storage import load
 
-__all__ = ["BufferInfo", "LaunchTrace", "Session", "Trace", "load", "trace"]
+__all__ = [
+    "BufferInfo", "Finding", "KernelFault", "LaunchTrace", "Report", "Session", "Trace", "load", "sanitize",
+    "sanitizer", "trace",
+]  # fmt: skip
 
 
 class _Callable(ModuleType):

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..source import Buffer, Site
 from .events import ATOMIC, OUTSIDE, SCALARS, SKEW, STORE, Columns, table
+
+if TYPE_CHECKING:
+    from .report import Report
 
 Size = tuple[int, ...]
 
@@ -150,6 +153,12 @@ class LaunchTrace:
             cells = c.offset[rows[mine]][:, None] + np.arange(size)
             raw[cells] = bits[mine, :size]  # of two writes to a cell NumPy keeps the last
         return out
+
+    def report(self) -> Report:
+        """What the sanitizer finds in this launch."""
+        from .sanitizer import report_on
+
+        return report_on(self)
 
     # ---- step by step
 

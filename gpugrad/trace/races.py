@@ -1,0 +1,115 @@
+"""Data races: two work-items touch a cell, one of them writes, not both atomically, and nothing orders them.
+
+Within a group, barriers order: local memory those with CLK_LOCAL_MEM_FENCE, global memory those with
+CLK_GLOBAL_MEM_FENCE. Between groups nothing does. Of the pairs that meet at one pair of places in the source the
+lowest-numbered is shown, so that every device tells the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .cells import Touches, pack, spaces, touches, written
+from .events import ATOMIC, LOAD, STORE
+from .launch import LaunchTrace
+from .report import Finding, Speaker
+
+VERBS = {LOAD: "reads", STORE: "writes", ATOMIC: "updates"}
+
+
+def races(t: LaunchTrace) -> list[Finding]:
+    c = t.columns
+    found: dict[tuple[int, int], Finding] = {}
+    for space in ("local", "global"):
+        touched = touches(t, spaces(t, space))
+        if not len(touched.row):
+            continue
+        keep = written(t, touched)
+        touched = _without_looks(t, Touches(touched.row[keep], touched.cell[keep]))
+        row = touched.row
+        if not len(row):
+            continue
+        key = pack(c.buffer[row], touched.cell)
+        if space == "local":
+            _conflicts(t, found, row, pack(key, c.group[row], c.local_phase[row]), "local", False)
+        else:
+            _conflicts(t, found, row, pack(key, c.group[row], c.global_phase[row]), "global", False)
+            _conflicts(t, found, row, key, "global", True)
+    for f in found.values():
+        if f.count > 1:
+            f.message += f" ({f.count} cells are affected.)"
+    return list(found.values())
+
+
+def _without_looks(t: LaunchTrace, touched: Touches) -> Touches:
+    """Leaves out the plain look at a cell that comes before a compare-and-swap on it: the swap notices changes."""
+    c, row = t.columns, touched.row
+    swaps = np.array(["cmpxchg" in s.text for s in t.sites] or [False])[c.site[row]]
+    if not swaps.any():
+        return touched
+    key = pack(c.buffer[row], touched.cell, c.item[row])
+    order = np.lexsort((c.seq[row], key))
+    before = np.zeros(len(row), bool)
+    before[order[:-1]] = (key[order[1:]] == key[order[:-1]]) & swaps[order[1:]]
+    keep = ~((c.kind[row] == LOAD) & before)
+    return Touches(row[keep], touched.cell[keep])
+
+
+def _conflicts(t: LaunchTrace, found: dict[tuple[int, int], Finding], row: np.ndarray, key: np.ndarray, space: str,
+               across: bool) -> None:  # fmt: skip
+    """Adds to `found` the cells (in one phase) that two parties touch, one writing, not all atomically."""
+    c = t.columns
+    order = np.argsort(key, kind="stable")
+    row, key = row[order], key[order]
+    start = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
+    end = np.r_[start[1:], len(row)]
+    party, kind = (c.group if across else c.item)[row], c.kind[row]
+    bad = np.flatnonzero(
+        (np.minimum.reduceat(party, start) != np.maximum.reduceat(party, start))
+        & np.logical_or.reduceat(kind != LOAD, start)
+        & ~np.logical_and.reduceat(kind == ATOMIC, start)
+    )
+    for s in bad:
+        cell = row[start[s] : end[s]]
+        cell = cell[np.lexsort((c.seq[cell], c.item[cell]))]
+        pair = _pair(t, cell, across)
+        if pair is None:
+            continue
+        a, b = pair
+        places = (min(int(c.site[a]), int(c.site[b])), max(int(c.site[a]), int(c.site[b])))
+        if places in found:
+            found[places].count += 1
+        else:
+            sites = (t.sites[c.site[a]], t.sites[c.site[b]])
+            found[places] = Finding("data race", _text(t, a, b, space, across), sites, 1, (a, b))
+
+
+def _pair(t: LaunchTrace, cell: np.ndarray, across: bool) -> tuple[int, int] | None:
+    """Two of these touches that conflict: a write, and another party's; different kinds before like ones."""
+    c = t.columns
+    party, kind = (c.group if across else c.item)[cell], c.kind[cell]
+    writes = np.flatnonzero(kind == STORE)
+    if not len(writes):
+        writes = np.flatnonzero(kind == ATOMIC)
+    for w in (writes[0], writes[-1]):
+        others = np.flatnonzero((party != party[w]) & ~((kind == ATOMIC) & (kind[w] == ATOMIC)))
+        if len(others):
+            unlike = others[kind[others] != kind[w]]
+            return int(cell[w]), int(cell[unlike[0] if len(unlike) else others[0]])
+    return None
+
+
+def _text(t: LaunchTrace, a: int, b: int, space: str, across: bool) -> str:
+    c, say = t.columns, Speaker(t)
+    text = (f"{say.who(a)} {VERBS[int(c.kind[a])]} {say.cell(a)} in {space} memory, and {say.who(b)} "
+            f"{VERBS[int(c.kind[b])]} it (line {say.site(b).line}).")  # fmt: skip
+    if across:
+        why = ("They are in different work-groups, and nothing orders those within one launch: use an atomic, or give "
+               "each cell one owner.")  # fmt: skip
+    elif space == "global" and c.phase[a] != c.phase[b]:
+        why = "The barrier between them has no CLK_GLOBAL_MEM_FENCE, so it does not order global memory."
+    else:
+        why = "No barrier lies between them, so either can come first."
+    if c.kind[a] == STORE and c.kind[b] == STORE and c.bits[a] == c.bits[b]:
+        why += " (Both write the same value: harmless on most devices, undefined all the same.)"
+    return f"{text} {why}"

@@ -1,0 +1,87 @@
+"""The sanitizer: a recorded launch goes through every check; in a block, the first mistake is raised."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..custom import CustomKernel, kernel
+from ..errors import GpugradError
+from ..program import Launch, intercepting
+from ..source import SourceError
+from .faults import bounds, divergence, endless, misaligned
+from .launch import LaunchTrace
+from .memory import memory_use
+from .races import races
+from .recorder import Options, record
+from .report import Report
+from .unwritten import never_written, uninitialised
+
+CHECKS = (bounds, misaligned, divergence, races, uninitialised, never_written, endless)
+
+
+class KernelFault(GpugradError):
+    """The sanitizer found a mistake; `report` has everything it found in that launch."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(str(report))
+        self.report = report
+
+
+def report_on(launch: LaunchTrace) -> Report:
+    """All checks on one recorded launch."""
+    findings = [f for check in CHECKS for f in check(launch)]
+    notes = list(launch.notes)
+    if launch.left_out:
+        notes.append(f"{launch.left_out} work-items were not recorded, so this speaks for the others only")
+    return Report(launch, findings, notes, memory_use(launch))
+
+
+def sanitize(
+    kernel_or_source: CustomKernel | str,
+    *args: Any,
+    global_size: int | tuple[int, ...],
+    local_size: int | tuple[int, ...] | None = None,
+    name: str | None = None,
+    **arguments: str,
+) -> Report:
+    """Run a kernel once, recorded, and report every mistake that it made.
+
+    The first argument is a kernel of `gg.kernel`, or OpenCL C text (`name`: which kernel of it; further keywords
+    declare buffers, as in `gg.kernel`). Accesses outside memory are left out and the run goes on, so this is safe
+    where a plain run is not. Raises SourceError if the text cannot be followed.
+    """
+    k = kernel_or_source if isinstance(kernel_or_source, CustomKernel) else kernel(kernel_or_source, name, **arguments)
+    reports: list[Report] = []
+
+    def check(launch: Launch, run: Callable[[], None]) -> None:
+        reports.append(report_on(record(launch, Options())))
+
+    with intercepting(check):
+        k(*args, global_size=global_size, local_size=local_size)
+    if not reports:
+        raise ValueError(f"sanitize: global_size is {global_size}; with no work-items there is nothing to check")
+    return reports[0]
+
+
+@contextlib.contextmanager
+def sanitizer(*, budget: int = 256 << 20) -> Iterator[list[tuple[str, str]]]:
+    """For the block, check each launch and raise KernelFault at the first mistake.
+
+    Gives a list that fills with (kernel, reason) of launches that could not be followed and ran plain.
+    """
+    skipped: list[tuple[str, str]] = []
+
+    def check(launch: Launch, run: Callable[[], None]) -> None:
+        try:
+            report = report_on(record(launch, Options(budget=budget)))
+        except SourceError as error:
+            skipped.append((launch.kernel.name, error.reason))
+            run()
+            return
+        if not report.ok:
+            raise KernelFault(report)
+
+    with intercepting(check):
+        yield skipped
