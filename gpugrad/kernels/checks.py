@@ -62,9 +62,12 @@ def check_out(
 def integer(function: str, name: str, value: Any, minimum: int | None = None) -> int:
     """`value` as an int (True and 2.0 are none); at least `minimum`."""
     try:
-        if isinstance(value, (bool, np.bool_)):
+        if value.__class__ is int:
+            n = value
+        elif isinstance(value, (bool, np.bool_)):
             raise TypeError
-        n = operator.index(value)
+        else:
+            n = operator.index(value)
     except TypeError:
         raise TypeError(f"{function}: {name} is {value!r}; it must be an integer") from None
     if minimum is not None and n < minimum:
@@ -94,7 +97,7 @@ def number_for(function: str, name: str, value: Any, dtype: np.dtype) -> float |
 
 def pair(function: str, name: str, value: Any, minimum: int) -> tuple[int, int]:
     """An int, or a pair of them (height, width), as a pair; each at least `minimum`."""
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if value.__class__ is not int and isinstance(value, Sequence) and not isinstance(value, str):
         if len(value) != 2:
             raise ValueError(f"{function}: {name} is {value!r}; give one integer or a pair (height, width)")
         height, width = value
@@ -114,10 +117,12 @@ def axis(function: str, dim: Any, ndim: int) -> int:
 
 def axes(function: str, dim: Any, ndim: int) -> tuple[int, ...]:
     """`dim` (an int, several, or None or () for all) as sorted indices from the front."""
-    if dim is None or (isinstance(dim, Sequence) and len(dim) == 0):
+    if dim is None:
         return tuple(range(ndim))
-    if not isinstance(dim, Sequence) or isinstance(dim, str):
+    if dim.__class__ is int or not isinstance(dim, Sequence) or isinstance(dim, str):
         found = [axis(function, dim, ndim)]
+    elif len(dim) == 0:
+        return tuple(range(ndim))
     else:
         found = [axis(function, d, ndim) for d in dim]
     if len(set(found)) != len(found):

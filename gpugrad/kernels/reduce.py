@@ -68,7 +68,14 @@ def reduce(
     if op in ("argmax", "argmin"):
         _, indices = extremum(op[3:], x, dim, keepdim, variant=variant, name=op, out=out)  # type: ignore[arg-type]
         return indices
-    shape, groups, count = _plan(x.shape, axes(op, dim, x.ndim), bool(keepdim))
+    return reduce_axes(op, x, axes(op, dim, x.ndim), bool(keepdim), variant, out)
+
+
+def reduce_axes(
+    op: str, x: Array, dims: tuple[int, ...], keepdim: bool, variant: str | None = None, out: Array | None = None
+) -> Array:
+    """`reduce` for arguments that are checked: dims count from the front, in ascending order; not argmax or argmin."""
+    shape, groups, count = _plan(x.shape, dims, keepdim)
     if count == 0 and op in ("max", "min") and 0 not in shape:
         raise ValueError(f"{op}: x has shape {x.shape}, so there is nothing to take the {op} of; it needs an element")
     out = check_out(op, out, shape, result_dtype(op, x.dtype), x.device, x)

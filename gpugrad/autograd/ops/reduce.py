@@ -11,7 +11,7 @@ from ...array import Shape
 from ...dtypes import is_float
 from ...kernels.argmax import extremum
 from ...kernels.checks import axes, axis
-from ...kernels.reduce import reduce
+from ...kernels.reduce import reduce, reduce_axes
 from ..function import Function
 from ..tensor import Tensor
 from . import elementwise as E
@@ -35,7 +35,7 @@ class Sum(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
         ctx.shape, ctx.dims = x.shape, dims
-        return Tensor._wrap(reduce("sum", x.array, dims, keepdim))
+        return Tensor._wrap(reduce_axes("sum", x.array, dims, keepdim))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -46,7 +46,7 @@ class Mean(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
         ctx.shape, ctx.dims = x.shape, dims
-        return Tensor._wrap(reduce("mean", x.array, dims, keepdim))
+        return Tensor._wrap(reduce_axes("mean", x.array, dims, keepdim))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -65,7 +65,7 @@ class Extreme(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, op: str, dims: tuple[int, ...], keepdim: bool, nan: bool) -> Tensor:
         ctx.dims, ctx.nan = dims, nan
-        result = Tensor._wrap(reduce(op, x.array, dims, keepdim))
+        result = Tensor._wrap(reduce_axes(op, x.array, dims, keepdim))
         ctx.save_for_backward(x, result)
         return result
 
@@ -77,7 +77,7 @@ class Extreme(Function):
         if ctx.nan:
             chosen = E.logical_or(chosen, E.ne(x, x))
         chosen = E.to(chosen, x.dtype)
-        share = E.div(S.reshape(g, kept), Tensor._wrap(reduce("sum", chosen.array, ctx.dims, True)))
+        share = E.div(S.reshape(g, kept), Tensor._wrap(reduce_axes("sum", chosen.array, ctx.dims, True)))
         return E.mul(chosen, share), None, None, None, None
 
 
@@ -112,7 +112,7 @@ def sum(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: Any = N
     `gpugrad.kernels.reduce`.
     """
     input = _checked("sum", input, dtype)
-    return Sum.apply(input, axes("sum", dim, input.ndim), keepdim)
+    return Sum.apply(input, axes("sum", dim, input.ndim), bool(keepdim))
 
 
 def mean(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -120,7 +120,7 @@ def mean(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: Any = 
     input = _checked("mean", input, dtype)
     if not is_float(input.dtype):
         raise TypeError(f"mean: input is {input.dtype}; a mean is a fraction, so pass dtype=gpugrad.float32")
-    return Mean.apply(input, axes("mean", dim, input.ndim), keepdim)
+    return Mean.apply(input, axes("mean", dim, input.ndim), bool(keepdim))
 
 
 def amax(input: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor:
@@ -194,7 +194,7 @@ def _extreme(name: str, op: str, input: Tensor, dim: Dim, keepdim: bool, nan: bo
     E.check_tensor(name, input)
     dims = axes(name, dim, input.ndim)
     _needs_elements(name, input, dims)
-    return Extreme.apply(input, op, dims, keepdim, nan)
+    return Extreme.apply(input, op, dims, bool(keepdim), nan)
 
 
 def _max_or_min(op: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
