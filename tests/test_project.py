@@ -55,9 +55,8 @@ def wheel(tmp_path_factory):
 
 
 def test_the_wheel_holds_every_file_of_the_package_that_is_not_made_by_running_it(wheel):
-    made = {".pyc"}
-    files = {p for p in PACKAGE.rglob("*") if p.is_file() and p.suffix not in made and not p.name.startswith(".")}
-    wanted = {str(p.relative_to(ROOT).as_posix()) for p in files}
+    files = [p.relative_to(ROOT) for p in PACKAGE.rglob("*") if p.is_file() and p.suffix != ".pyc"]
+    wanted = {p.as_posix() for p in files if not any(part.startswith(".") for part in p.parts)}
     assert wanted <= set(wheel.namelist())
     assert any(name.endswith(".cl") for name in wanted)
     assert "gpugrad/data/mnist_subset.npz" in wanted and "gpugrad/data/course_cnn.safetensors" in wanted
@@ -95,6 +94,7 @@ LAYERS = [
     {"array"},
     {"source"},
     {"program", "build_errors", "custom"},
+    {"trace"},
     {"kernels"},
     {"autograd"},
     {"nn", "optim", "serialize"},
@@ -208,3 +208,16 @@ def test_the_script_of_ci_is_executable_and_parses():
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     subprocess.run(["bash", "-n", str(script)], check=True)
+
+
+def python_blocks():
+    for page in ("README.md", "docs/index.md", "docs/training.md"):
+        for i, block in enumerate(re.findall(r"```python\n(.*?)```", text(page), re.S)):
+            yield pytest.param(block, id=f"{page}-{i}")
+
+
+@pytest.mark.parametrize("block", list(python_blocks()))
+def test_python_in_the_texts_runs_and_prints_what_it_says(block, capsys):
+    exec(compile(block, "page", "exec"), {})
+    said = re.findall(r"^print\(.*\)  +# (.*)$", block, re.M)
+    assert capsys.readouterr().out.splitlines()[: len(said)] == said

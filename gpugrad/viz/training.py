@@ -22,7 +22,7 @@ def curve(steps: Sequence[tuple[float, float]], accuracy: Sequence[float], title
 
     when, loss = np.array(steps, dtype=float).reshape(-1, 2).T
     left.plot(when, loss, ".", markersize=3, color=LINE)
-    left.plot(when, _smooth(loss), color=INK, linewidth=1.6)
+    left.plot(when, _smooth(loss, max(5, len(loss) // 30)), color=INK, linewidth=1.6)
     left.set_title("training loss: batches, and their running mean", **_heading())
     if loss.size and loss.min() > 0:
         left.set_yscale("log")
@@ -87,7 +87,7 @@ def _heading() -> dict[str, object]:
     return {"loc": "left", "fontsize": 9, "color": MUTED}
 
 
-def _smooth(values: np.ndarray, width: int = 10) -> np.ndarray:
+def _smooth(values: np.ndarray, width: int) -> np.ndarray:
     """The mean of the last `width` values at each place (of fewer, at the beginning)."""
     total = np.cumsum(np.concatenate([[0.0], values]))
     first = np.maximum(np.arange(1, len(total)) - width, 0)
