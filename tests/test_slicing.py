@@ -160,3 +160,22 @@ def test_numbers_fit_the_dtype_or_are_refused(device):
 def test_the_gradient_refuses_a_shape_that_the_key_does_not_give(device):
     with pytest.raises(ValueError, match="slice_backward: grad_output has shape \\(3,\\); x\\[key\\] has \\(2,\\)"):
         K.slice_backward(A(sample((3,))), np.s_[:2], (5,))
+
+
+def test_out_must_not_share_memory_with_what_is_read(device):
+    x, index = A(sample((3, 3))), A(np.array([0, 1, 2]))
+    for call in (
+        lambda out: K.get_slice(x, slice(None), out=out),
+        lambda out: K.slice_backward(x, ..., (3, 3), out=out),
+        lambda out: K.permute(x, (1, 0), out=out),
+        lambda out: K.transpose(x, out=out),
+        lambda out: K.expand(x, (3, 3), out=out),
+        lambda out: K.flip(x, 0, out=out),
+        lambda out: K.cat([x], out=out),
+        lambda out: K.stack([x], out=out.reshape(1, 3, 3)),
+        lambda out: K.pad(x, (1, -1), out=out),
+        lambda out: K.index_select(x, 0, index, out=out),
+        lambda out: K.index_select_backward(x, 0, index, 3, out=out),
+    ):
+        with pytest.raises(ValueError, match="out shares memory with an input"):
+            call(x.reshape(3, 3))

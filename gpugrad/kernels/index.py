@@ -40,7 +40,7 @@ def index_select(x: Array, dim: int, index: Array, *, out: Array | None = None) 
     """
     check_array("index_select", "x", x)
     d, J = _check("index_select", x, dim, index), index.size
-    out = check_out("index_select", out, x.shape[:d] + (J,) + x.shape[d + 1 :], x.dtype, x.device)
+    out = check_out("index_select", out, x.shape[:d] + (J,) + x.shape[d + 1 :], x.dtype, x.device, x, index)
     D = x.shape[d]
     message = f"index_select: index {{value}} at position {{position}} is not in 0..{D - 1}; x is {x.shape}, dim {d}"
     fault, code = guard(x.device, message)
@@ -69,7 +69,7 @@ def index_select_backward(
         )
     D = integer("index_select_backward", "size", size, 0)
     shape = grad_output.shape[:d] + (D,) + grad_output.shape[d + 1 :]
-    out = check_out("index_select_backward", out, shape, grad_output.dtype, grad_output.device)
+    out = check_out("index_select_backward", out, shape, grad_output.dtype, grad_output.device, grad_output, index)
     if out.size:
         run, custom = resolve("index_select_backward", variant, "sorted")
         run(custom, grad_output, _int32(index), out, math.prod(shape[:d]), D, J, math.prod(shape[d + 1 :]))
@@ -120,7 +120,7 @@ def one_hot(label: Array, num_classes: int, *, out: Array | None = None) -> Arra
     if label.dtype.kind not in "iu":
         raise TypeError(f"one_hot: label is {label.dtype}; labels are integers")
     C = integer("one_hot", "num_classes", num_classes, 1)
-    out = check_out("one_hot", out, label.shape + (C,), int32, label.device)
+    out = check_out("one_hot", out, label.shape + (C,), int32, label.device, label)
     message = f"one_hot: label {{value}} at position {{position}} is not in 0..{C - 1}"
     fault, code = guard(label.device, message)
     _ONE_HOT.launch(int32, (C, label.size), (4, 16), _int32(label), out, fault, code, label.size, C)

@@ -35,7 +35,7 @@ def pad(
 def pad_axes(x: Array, pads: Pads, value: float | int | bool, out: Array | None = None) -> Array:
     """`x` with pads[i] = (before, after) elements around axis i. Arguments have been checked."""
     shape = tuple([n + before + after for n, (before, after) in zip(x.shape, pads, strict=True)])
-    out = check_out("pad", out, shape, x.dtype, x.device)
+    out = check_out("pad", out, shape, x.dtype, x.device, x)
     padded = [i for i, p in enumerate(pads) if p != (0, 0)]
     if not padded:
         return copy(x, out)

@@ -25,7 +25,7 @@ def get_slice(x: Array, key: Any, *, out: Array | None = None) -> Array:
     """
     check_array("get_slice", "x", x)
     region = region_of("get_slice", x.shape, key)
-    return read(x, region, check_out("get_slice", out, region.sizes, x.dtype, x.device))
+    return read(x, region, check_out("get_slice", out, region.sizes, x.dtype, x.device, x))
 
 
 def set_slice(x: Array, key: Any, value: Array | float | int | bool) -> Array:
@@ -47,7 +47,9 @@ def slice_backward(grad_output: Array, key: Any, input_size: Sequence[int], *, o
     region = region_of("slice_backward", size, key)
     if grad_output.shape != region.sizes:
         raise ValueError(f"slice_backward: grad_output has shape {grad_output.shape}; x[key] has {region.sizes}")
-    return spread(grad_output, region, check_out("slice_backward", out, size, grad_output.dtype, grad_output.device))
+    return spread(
+        grad_output, region, check_out("slice_backward", out, size, grad_output.dtype, grad_output.device, grad_output)
+    )
 
 
 # What the three do with a region; arguments are checked before.

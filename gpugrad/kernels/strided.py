@@ -126,7 +126,7 @@ def permute(x: Array, dims: Sequence[int], *, out: Array | None = None) -> Array
     """The axes of `x` in another order: axis `i` of the result is axis `dims[i]` of `x`."""
     check_array("permute", "x", x)
     dims = permutation("permute", dims, x.ndim)
-    out = check_out("permute", out, tuple([x.shape[d] for d in dims]), x.dtype, x.device)
+    out = check_out("permute", out, tuple([x.shape[d] for d in dims]), x.dtype, x.device, x)
     swapped = _as_transpose(x.shape, dims)
     if swapped is not None:
         N, R, C = swapped
@@ -163,7 +163,7 @@ def expand(x: Array, shape: Sequence[int], *, out: Array | None = None) -> Array
     """`x` repeated along axes of size 1, and along new axes in front, to `shape`; -1 keeps an axis as it is."""
     check_array("expand", "x", x)
     shape = expanded_shape("expand", x.shape, shape)
-    out = check_out("expand", out, shape, x.dtype, x.device)
+    out = check_out("expand", out, shape, x.dtype, x.device, x)
     move(x, broadcast(x.shape, shape), out, whole(shape))
     return out
 
@@ -192,7 +192,7 @@ def flip(x: Array, dims: int | Sequence[int], *, out: Array | None = None) -> Ar
     """`x` with the order of elements reversed along `dims` (one axis, or several)."""
     check_array("flip", "x", x)
     dims = axes("flip", dims, x.ndim) if not isinstance(dims, Sequence) or len(dims) else ()
-    out = check_out("flip", out, x.shape, x.dtype, x.device)
+    out = check_out("flip", out, x.shape, x.dtype, x.device, x)
     if x.size:
         strides = list(whole(x.shape).strides)
         offset = 0
@@ -217,7 +217,8 @@ def cat(arrays: Sequence[Array], dim: int = 0, *, out: Array | None = None) -> A
                 f"cat: arrays 0 and {i} have shapes {shapes[0]} and {shape}; only their sizes along dim {d} may differ"
             )
     total = sum(shape[d] for shape in shapes)
-    out = check_out("cat", out, shapes[0][:d] + (total,) + shapes[0][d + 1 :], arrays[0].dtype, arrays[0].device)
+    shape = shapes[0][:d] + (total,) + shapes[0][d + 1 :]
+    out = check_out("cat", out, shape, arrays[0].dtype, arrays[0].device, *arrays)
     _join(arrays, d, out)
     return out
 
@@ -230,7 +231,7 @@ def stack(arrays: Sequence[Array], dim: int = 0, *, out: Array | None = None) ->
         if shape != shapes[0]:
             raise ValueError(f"stack: arrays 0 and {i} have shapes {shapes[0]} and {shape}; they must be equal")
     shape = shapes[0][:d] + (len(arrays),) + shapes[0][d:]
-    out = check_out("stack", out, shape, arrays[0].dtype, arrays[0].device)
+    out = check_out("stack", out, shape, arrays[0].dtype, arrays[0].device, *arrays)
     _join([a.reshape(a.shape[:d] + (1,) + a.shape[d:]) for a in arrays], d, out)
     return out
 

@@ -24,7 +24,7 @@ def transpose(x: Array, *, variant: str | None = None, out: Array | None = None)
     if x.ndim < 2:
         raise ValueError(f"transpose: x has shape {x.shape}; it must have 2 dimensions or more")
     R, C = x.shape[-2:]
-    out = check_out("transpose", out, x.shape[:-2] + (C, R), x.dtype, x.device)
+    out = check_out("transpose", out, x.shape[:-2] + (C, R), x.dtype, x.device, x)
     if x.size:
         run, custom = resolve("transpose", variant, tuned("transpose", x.device))
         run(custom, x, out, x.size // (R * C), R, C)
