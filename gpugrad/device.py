@@ -44,7 +44,16 @@ class Device:
         #: Held while arguments are set and a kernel enqueued, and by the memory pool: Jupyter runs widget
         #: messages on a second thread.
         self.lock = threading.RLock()
-        self.context: cl.Context = cl.Context([cl_device])
+        try:
+            self.context: cl.Context = cl.Context([cl_device])
+        except cl.Error as error:
+            if is_fatal(error):
+                raise DeviceLost(
+                    f"{self.name}: the driver gives this process no new context after a kernel's fault "
+                    f"({_first_line(error)}). Restart Python (in a notebook: Kernel, Restart), or go on here on "
+                    'another device: gg.use_device("cpu")'
+                ) from error
+            raise NoDeviceError(f"{self.name}: its driver gives no context ({_first_line(error)})") from error
         self.queue: cl.CommandQueue = cl.CommandQueue(self.context)
         #: Built programs by (text, options), and kernels by (Kernel, dtype, defines); see program.py.
         self.programs: dict[Any, Any] = {}
@@ -67,9 +76,9 @@ class Device:
         """Remember that this context is dead, and give back the error that says so."""
         self.lost = (
             f"{self.name}: the context died during {during} ({_first_line(why)}). A kernel read or wrote outside "
-            "its memory, or at a misaligned address. Arrays on this device are gone; gpugrad opens a fresh context "
-            "at the next operation: make the arrays again, and run the faulty kernel with GPUGRAD_SYNC=1, or on a "
-            'CPU device (gg.use_device("cpu")), to find the launch to blame.'
+            "its memory, or at a misaligned address. Arrays on this device are gone. gpugrad asks for a fresh "
+            "context at the next operation: make the arrays again. GPUGRAD_SYNC=1 finds the launch to blame, and so "
+            'does running it on a CPU device: gg.use_device("cpu").'
         )
         return DeviceLost(self.lost)
 
