@@ -135,12 +135,10 @@ def _launch_rows(
 ) -> None:
     """Launch over the rows of D0 x D1 x D2 elements; the last axis is global id 0."""
     D0, D1, D2 = sizes
-    group = geometry.local[0]
-    if geometry.run > 1:
-        local = (1, group, 1)
-    else:
-        local = (group, 1, 1) if group <= D2 else (8, group // 8, 1)
-    kernel.launch(dtype, (-(-D2 // geometry.run), D1, D0), local, *args, *sizes, defines=defines)
+    (group,), run = geometry.local, geometry.run
+    # A group shares one long row, or takes several short ones.
+    wide = group if group * run <= D2 else 8 if run == 1 else 1
+    kernel.launch(dtype, (-(-D2 // run), D1, D0), (wide, group // wide, 1), *args, *sizes, defines=defines)
 
 
 def elementwise(op: str, *args: Any, out: Array | None = None) -> Array:
