@@ -1,6 +1,6 @@
 """What `gpugrad` offers: the one list of it, which type checkers read, and `__init__.py` when a name is first used."""
 
-from . import autograd as autograd, data as data, kernels as kernels, nn as nn, optim as optim
+from . import autograd as autograd, data as data, device as device, kernels as kernels, nn as nn, optim as optim
 from .array import Array as Array
 from .autograd import (
     Function as Function, Tensor as Tensor, enable_grad as enable_grad, grad as grad, gradcheck as gradcheck,

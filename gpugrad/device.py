@@ -40,6 +40,9 @@ class Device:
         # A sub-buffer must start at a multiple of this many bytes.
         self.alignment = max(1, cl_device.mem_base_addr_align // 8)
         self.is_simulator = "oclgrind" in self.platform.lower()
+        #: Division and sqrt rounded as on a CPU, where the device can: a GPU's are 2.5 and 3 ulp off by default.
+        exact = cl_device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
+        self.build_options: tuple[str, ...] = ("-cl-fp32-correctly-rounded-divide-sqrt",) if exact else ()
         self.lost: str | None = None
         #: Held while arguments are set and a kernel enqueued, and by the memory pool: Jupyter runs widget
         #: messages on a second thread.

@@ -166,7 +166,7 @@ class Compiled:
         self.device, self.source, self.name, self.file = device, source, name, file
         self.types, self.defines = types, defines
         self.prelude = "".join(f"#define {macro} {text}\n" for macro, text in defines)
-        self.options = (*OPTIONS, *(f"-D{macro}={text}" for macro, text in types))
+        self.options = (*OPTIONS, *device.build_options, *(f"-D{macro}={text}" for macro, text in types))
         self.cl_kernel = _kernel(device, self.prelude + source, self.options, name, source, len(defines), file)
         self.parameters = _parameters(self.cl_kernel)
         self.arguments = arguments

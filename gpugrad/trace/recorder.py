@@ -54,7 +54,7 @@ def built(kernel: Compiled, watch: tuple[str, ...], fuel: int, faults_only: bool
         extensions = frozenset(kernel.device.cl_device.extensions.split())
         made = instrument(kernel.source, kernel.name, {**dict(kernel.types), **dict(kernel.defines)},
                           extensions=extensions, watch=watch, fuel=fuel, faults_only=faults_only)  # fmt: skip
-        options = list(OPTIONS)
+        options = [*OPTIONS, *kernel.device.build_options]
         if made.votes and "portable computing" in kernel.device.platform.lower():
             # PoCL's barrier passes recurse without end on some optimised instrumented kernels.
             options.append("-cl-opt-disable")
