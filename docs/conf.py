@@ -54,20 +54,22 @@ SECTIONS = {
     "gradients": ("autograd", "autograd.gradcheck"),
     "files": ("serialize",),
     "kernels": ("custom", "kernels", "program"),
+    "watching": ("trace",),
     "devices": ("device", "generator", "memory"),
     "errors": ("errors",),
 }
-ELSEWHERE = {"Array", "Tensor"}  # pages of their own
+ELSEWHERE = {"array", "dtypes", ""}  # has a page of its own; in words on the page; modules
 
 
 def write_sections():
     """docs/api/generated: an entry for each public name, taken from the package, so that none is missing."""
     folder = Path(__file__).parent / "api" / "generated"
     folder.mkdir(exist_ok=True)
-    left = set(gpugrad._HOME) - ELSEWHERE
+    home = {name: module[1:] if attribute else "" for name, (module, attribute) in gpugrad._OFFERED.items()}
+    left = {name for name, module in home.items() if module not in ELSEWHERE} - {"Tensor"}
     for section, modules in SECTIONS.items():
         entries = []
-        for name in sorted(n for n in left if gpugrad._HOME[n] in modules):
+        for name in sorted(n for n in left if home[n] in modules):
             value = getattr(gpugrad, name)
             kind = "class" if inspect.isclass(value) else "function" if callable(value) else "data"
             entries.append(f".. auto{kind}:: gpugrad.{name}\n" + "   :no-value:\n" * (kind == "data"))
