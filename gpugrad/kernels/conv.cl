@@ -2,7 +2,7 @@
  *
  *     y[n, co, oh, ow] = sum over c, kh, kw of weight[co, c, kh, kw] * x[n, g*CG + c, h, w]
  *
- *     with  h = oh * SH - PH + kh * DH,  w = ow * SW - PW + kw * DW,  and 0 where they lie outside x
+ *     with h = oh * SH - PH + kh * DH, w = ow * SW - PW + kw * DW, and 0 where they lie outside
  *
  * x has C channels and y CO, in G groups: the CO/G outputs of group g see the CG = C/G inputs of
  * group g. Shapes: x (N, C, H, W), weight (CO, CG, KH, KW), y (N, CO, OH, OW).

@@ -19,8 +19,9 @@
  *
  * Kernel element (c, kh, kw) then lies a fixed distance behind the output's own place, taps[k].
  *
- * V is a vector of LANES A's, and VECTORS is 2, but 1 for the weight gradient of few channels. Kernels here dereference pointers to vectors: under PoCL vload8 and
- * fma are calls, which spill the sums, ten times slower.
+ * V is a vector of LANES A's; VECTORS is 2, but 1 for the weight gradient of few channels. Kernels
+ * here dereference pointers to vectors: under PoCL vload8 and fma are calls, which spill the sums,
+ * ten times slower.
  */
 #define ROWS 4
 #define TAPS 6
@@ -79,9 +80,10 @@ __kernel void conv_pack(__global const T *weight, __global A *panels, __global i
   }
 }
 
-/* y, of the images from `first` on. One work-item computes a tile: ROWS channels of VECTORS vectors,
- * which lie side by side (rows is 1) or one below the other (rows is 2): the host takes what wastes
- * less at the edges. R channels in a group of y, K taps, image the size of a group in padded.
+/* y, of the images from `first` on. One work-item computes a tile: ROWS channels of VECTORS
+ * vectors, which lie side by side (rows is 1) or one below the other (rows is 2): the host takes
+ * what wastes less at the edges. R channels in a group of y, K taps, image the size of a group in
+ * padded.
  */
 __kernel void conv_blocked(__global const A *padded, __global const A *panels,
                            __global const int *taps, __global const T *bias, __global T *y,
@@ -92,37 +94,38 @@ __kernel void conv_blocked(__global const A *padded, __global const A *panels,
   int g = get_global_id(1) / blocks, block = get_global_id(1) % blocks, n = get_global_id(2);
   int oh = tile / wide * rows, ow = tile % wide * width;
   __global const A *x = padded + (n * G + g) * image + oh * SH * WP + ow;
-  __global const A *w = panels + (g * blocks + block) * K * ROWS;
+  __global const A *weights = panels + (g * blocks + block) * K * ROWS;
   int step = rows == 1 ? LANES : SH * WP;
 
   V sum[ROWS][VECTORS];
-#pragma unroll
+  #pragma unroll
   for (int i = 0; i < ROWS; i++)
-#pragma unroll
+    #pragma unroll
     for (int j = 0; j < VECTORS; j++) sum[i][j] = 0;
 
   for (int k = 0; k < K; k++) {
     V seen[VECTORS];
-#pragma unroll
-    for (int j = 0; j < VECTORS; j++) seen[j] = *(__global const UNALIGNED *)(x + taps[k] + j * step);
-#pragma unroll
+    #pragma unroll
+    for (int j = 0; j < VECTORS; j++)
+      seen[j] = *(__global const UNALIGNED *)(x + taps[k] + j * step);
+    #pragma unroll
     for (int i = 0; i < ROWS; i++)
-#pragma unroll
-      for (int j = 0; j < VECTORS; j++) sum[i][j] += w[k * ROWS + i] * seen[j];
+      #pragma unroll
+      for (int j = 0; j < VECTORS; j++) sum[i][j] += weights[k * ROWS + i] * seen[j];
   }
 
   A done[ROWS][VECTORS][LANES];
-#pragma unroll
+  #pragma unroll
   for (int i = 0; i < ROWS; i++)
-#pragma unroll
+    #pragma unroll
     for (int j = 0; j < VECTORS; j++) *(UNALIGNED *)done[i][j] = sum[i][j];
 
-#pragma unroll
+  #pragma unroll
   for (int i = 0; i < ROWS; i++) {
     int channel = g * R + block * ROWS + i;
     if (block * ROWS + i < R) {
       A b = biased ? bias[channel] : 0;
-#pragma unroll
+      #pragma unroll
       for (int j = 0; j < VECTORS; j++) {
         int h = rows == 1 ? oh : oh + j, w = rows == 1 ? ow + j * LANES : ow;
         __global T *out = y + (((first + n) * G * R + channel) * OH + h) * OW + w;
@@ -149,16 +152,17 @@ __kernel void conv_pack_grad(__global const T *dy, __global A *columns, int firs
   __global const T *from = dy + ((first + n) * G + b / blocks) * R * L;
   __global A *to = columns + (n * G * blocks + b) * L * COLUMNS;
   int row[COLUMNS];
-#pragma unroll
+  #pragma unroll
   for (int i = 0; i < COLUMNS; i++) row[i] = min(channel + i, R - 1) * L;
   for (int l = 0; l < L; l++)
-#pragma unroll
+    #pragma unroll
     for (int i = 0; i < COLUMNS; i++) to[l * COLUMNS + i] = from[row[i] + l];
 }
 
 /* parts[s, co, k] = the sum of dy[co] times what kernel element k saw, over the images of part s:
- * `images` of them, N in all; with `more`, added to what parts holds. One work-item sums up TAPS elements for COLUMNS output channels; for
- * each place (oh, ow) it loads a vector of dy and multiplies it by TAPS elements of x.
+ * `images` of them, N in all; with `more`, added to what parts holds. One work-item sums up TAPS
+ * elements for COLUMNS output channels: for each place (oh, ow) it loads that many neighbours of
+ * dy and multiplies them by TAPS elements of x.
  */
 __kernel void conv_weight_blocked(__global const A *padded, __global const A *columns,
                                   __global A *parts, int more, int images, int N,
@@ -168,25 +172,26 @@ __kernel void conv_weight_blocked(__global const A *padded, __global const A *co
   int k = get_global_id(0) * TAPS, b = get_global_id(1), s = get_global_id(2);
 
   int at[TAPS];
-#pragma unroll
+  #pragma unroll
   for (int t = 0; t < TAPS; t++) at[t] = tap(min(k + t, K - 1), KH, KW, SW, DH, DW, HP, WP);
   V sum[TAPS][VECTORS];
-#pragma unroll
+  #pragma unroll
   for (int t = 0; t < TAPS; t++)
-#pragma unroll
+    #pragma unroll
     for (int j = 0; j < VECTORS; j++) sum[t][j] = 0;
 
   for (int n = s * images; n < min((s + 1) * images, N); n++) {
-    __global const V *grad = (__global const V *)(columns + (n * G * blocks + b) * OH * OW * COLUMNS);
+    __global const V *grad =
+        (__global const V *)(columns + (n * G * blocks + b) * OH * OW * COLUMNS);
     for (int oh = 0; oh < OH; oh++) {
       __global const A *x = padded + (n * G + b / blocks) * image + oh * SH * WP;
       for (int ow = 0; ow < OW; ow++) {
         V side[VECTORS];
-#pragma unroll
+        #pragma unroll
         for (int j = 0; j < VECTORS; j++) side[j] = grad[j];
-#pragma unroll
+        #pragma unroll
         for (int t = 0; t < TAPS; t++)
-#pragma unroll
+          #pragma unroll
           for (int j = 0; j < VECTORS; j++) sum[t][j] += x[at[t] + ow] * side[j];
         grad += VECTORS;
       }
@@ -194,9 +199,9 @@ __kernel void conv_weight_blocked(__global const A *padded, __global const A *co
   }
 
   A tile[TAPS][COLUMNS];
-#pragma unroll
+  #pragma unroll
   for (int t = 0; t < TAPS; t++)
-#pragma unroll
+    #pragma unroll
     for (int j = 0; j < VECTORS; j++) *(UNALIGNED *)&tile[t][j * LANES] = sum[t][j];
   int row = b % blocks * COLUMNS;
   parts += (s * G * R + b / blocks * R + row) * K + k;

@@ -38,7 +38,7 @@ TUNING: dict[str, dict[str, Any]] = {
     "im2col bytes": {"cpu": 1 << 24, "gpu": 1 << 29},
     "conv bytes": {"cpu": 1 << 23, "gpu": 1 << 29},
     # The course CNN's second convolution, forward, input gradient, weight gradient. CPU, N = 128: blocked 5.4, 5.9 and
-    # 5.0 ms, im2col two to four times that. GPU, N = 1024: im2col 0.5, 0.9 and 1.7 ms, direct 2.8, 14 and 21, cuDNN 0.25.
+    # 5.0 ms, im2col two to four times that. GPU, N = 1024: im2col 0.5, 0.9 and 1.7 ms, direct 2.8, 14, 21, cuDNN 0.25.
     "conv": {
         "cpu": {"conv2d": "blocked", "conv2d_backward_input": "blocked", "conv2d_backward_weight": "blocked"},
         "gpu": {"conv2d": "im2col", "conv2d_backward_input": "im2col", "conv2d_backward_weight": "im2col"},
@@ -57,6 +57,9 @@ TUNING: dict[str, dict[str, Any]] = {
     "avg_pool2d_backward": {"cpu": "planes", "gpu": "gather"},
     # See gemm_packed.py and gemm_warp.py for their tiles.
     "gemm": {"cpu": "packed", "gpu": "warp"},
+    # Runs of neighbours side by side, and rows, in a work-group.
+    "batch_norm group": {"cpu": (1, 16), "gpu": (128, 1)},
+    "batch_norm group, short rows": {"cpu": (1, 16), "gpu": (8, 16)},
     # Work-items that share 1024 elements of a parameter. CPU, SGD on the course CNN: 0.1 ms with 1, 0.6 with 64.
     "optim group": {"cpu": 1, "gpu": 256},
 }
