@@ -402,6 +402,7 @@ BAD = [
     ((X, 2, 2, -1), {}, ValueError, "padding is -1; it must be 0 or more"),
     ((X, 2, 2, 2), {}, ValueError, r"padding is \(2, 2\); it must be at most half of kernel_size \(2, 2\)"),
     ((X, 7), {}, ValueError, "an input of 5 x 6 with padding .* is smaller than the kernel, which spans 7 x 7"),
+    ((X, 9, 2), {"ceil_mode": True}, ValueError, "an input of 5 x 6 with padding .* spans 9 x 9"),
     ((X, 2), {"variant": "best"}, ValueError, "variant is 'best'; there is window"),
     ((X, 2), {"out": (1, 2, 2, 2)}, ValueError, r"out is float32\(1, 2, 2, 2\); the result is float32\(1, 2, 2, 3\)"),
 ]

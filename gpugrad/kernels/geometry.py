@@ -58,13 +58,16 @@ def window(function: str, kernel_size: Any, stride: Any, padding: Any, dilation:
     return Window(*found)
 
 
-def windows_in(function: str, size: Pair, w: Window) -> Pair:
-    """(OH, OW): how many windows fit into an input of `size` (H, W); ValueError where none does."""
+def windows_in(function: str, size: Pair, w: Window, beyond: Pair = (0, 0)) -> Pair:
+    """(OH, OW): how many windows fit into an input of `size` (H, W); ValueError where none does.
+
+    Windows may reach `beyond` the padding at the end by so many rows and columns.
+    """
     H, W = size
     if H + 2 * w.PH >= 2**31 or W + 2 * w.PW >= 2**31:
         raise ValueError(f"{function}: an input of {H} x {W} with its padding has a side of 2^31 or more")
-    OH = (H + 2 * w.PH - (w.KH - 1) * w.DH - 1) // w.SH + 1
-    OW = (W + 2 * w.PW - (w.KW - 1) * w.DW - 1) // w.SW + 1
+    OH = (H + 2 * w.PH + beyond[0] - (w.KH - 1) * w.DH - 1) // w.SH + 1
+    OW = (W + 2 * w.PW + beyond[1] - (w.KW - 1) * w.DW - 1) // w.SW + 1
     if OH < 1 or OW < 1:
         raise ValueError(
             f"{function}: an input of {H} x {W} with padding ({w.PH}, {w.PW}) is smaller than the kernel, which spans "
@@ -86,7 +89,7 @@ def pooled_in(function: str, size: Pair, w: Window, ceil_mode: bool) -> Pair:
     if not ceil_mode:
         return windows_in(function, size, w)
     H, W = size
-    OH, OW = windows_in(function, (H + w.SH - 1, W + w.SW - 1), w)
+    OH, OW = windows_in(function, size, w, (w.SH - 1, w.SW - 1))
     last_h, last_w = (OH - 1) * w.SH - w.PH, (OW - 1) * w.SW - w.PW
     return OH - (last_h >= H), OW - (last_w >= W)
 
