@@ -38,7 +38,7 @@ HEADER_MACROS = frozenset(
     LONG_MAX LONG_MIN ULONG_MAX M_E_F M_LOG2E_F M_LOG10E_F M_LN2_F M_LN10_F M_PI_F M_PI_2_F M_PI_4_F M_1_PI_F
     M_2_PI_F M_2_SQRTPI_F M_SQRT2_F M_SQRT1_2_F M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI
     M_2_PI M_2_SQRTPI M_SQRT2 M_SQRT1_2 CLK_LOCAL_MEM_FENCE CLK_GLOBAL_MEM_FENCE FP_ILOGB0 FP_ILOGBNAN
-    """.split()  # noqa: SIM905
+    """.split()
 )
 
 # Reserved names that are surely not defined under -cl-std=CL1.2 and gpugrad's build options.

@@ -5,11 +5,13 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..source import Site
+from .memory import memory_use
 
 if TYPE_CHECKING:
     from .launch import LaunchTrace
@@ -60,12 +62,14 @@ class Report:
     `memory`: how each place of the source uses memory, one dict each (see memory.py). `str()` gives it all as text.
     """
 
-    def __init__(
-        self, launch: LaunchTrace, findings: list[Finding], notes: list[str], memory: list[dict[str, Any]]
-    ) -> None:
-        self.launch, self.findings, self.notes, self.memory = launch, findings, notes, memory
+    def __init__(self, launch: LaunchTrace, findings: list[Finding], notes: list[str]) -> None:
+        self.launch, self.findings, self.notes = launch, findings, notes
         for f in findings:
             f.source = launch.source
+
+    @cached_property
+    def memory(self) -> list[dict[str, Any]]:
+        return memory_use(self.launch)
 
     @property
     def ok(self) -> bool:

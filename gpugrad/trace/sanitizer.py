@@ -12,7 +12,6 @@ from ..program import Launch, intercepting
 from ..source import SourceError
 from .faults import bounds, divergence, endless, misaligned
 from .launch import LaunchTrace
-from .memory import memory_use
 from .races import races
 from .recorder import Options, record
 from .report import Report
@@ -35,7 +34,7 @@ def report_on(launch: LaunchTrace) -> Report:
     notes = list(launch.notes)
     if launch.left_out:
         notes.append(f"{launch.left_out} work-items were not recorded, so this speaks for the others only")
-    return Report(launch, findings, notes, memory_use(launch))
+    return Report(launch, findings, notes)
 
 
 def sanitize(

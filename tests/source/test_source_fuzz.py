@@ -28,7 +28,7 @@ SOUP = """
 a b i n 0 1 2.0f ( ) ( ) [ ] { } ; ; ; , + - * / & = == ++ -> . ? : < && if else for while do return break int
 float float4 __global __local const struct x sizeof barrier atomic_add vload4 case switch goto typedef
 unsigned ~ ! "s" #define # ##
-""".split()  # noqa: SIM905
+""".split()
 
 
 def shape(node):
