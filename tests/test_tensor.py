@@ -118,6 +118,18 @@ def test_what_a_tensor_says_of_itself(device):
         len(gg.tensor(1))
 
 
+def test_requires_grad_is_checked_when_it_is_set(device):
+    x = gg.zeros(2)
+    x.requires_grad = True
+    assert x.requires_grad and (x * 2).requires_grad
+    x.requires_grad = False
+    assert not (x * 2).requires_grad and x.requires_grad_().requires_grad
+    with pytest.raises(TypeError, match="only floating-point"):
+        gg.tensor([1]).requires_grad = True
+    with pytest.raises(gg.AutogradError, match=r"\.detach\(\)"):
+        (x * 2).requires_grad = False
+
+
 def test_repr_is_pytorchs_in_form(device):
     assert repr(gg.tensor([1.0, 2.5])) == "tensor([1. , 2.5])"
     assert repr(gg.tensor([1, 2])) == "tensor([1, 2])"

@@ -27,10 +27,10 @@ class Saved:
     def __init__(self, tensor: Tensor, output: int | None):
         self.array: Array = tensor.array
         self.version = tensor.array.state.version
-        self.requires_grad = tensor.requires_grad
+        self.requires_grad = tensor._requires_grad
         #: The output's number, where it is one of the node's own outputs.
         self.output = output
-        self.leaf = tensor if output is None and tensor.requires_grad and tensor.grad_fn is None else None
+        self.leaf = tensor if output is None and tensor._requires_grad and tensor.grad_fn is None else None
         self.node = (tensor.grad_fn, tensor._output) if output is None else (None, 0)
 
     def unpack(self, owner: Node) -> Tensor:
@@ -46,9 +46,9 @@ class Saved:
 
         tensor = Tensor._wrap(self.array)
         if self.output is not None:
-            tensor.requires_grad, tensor.grad_fn, tensor._output = True, owner, self.output
+            tensor._requires_grad, tensor.grad_fn, tensor._output = True, owner, self.output
         elif self.requires_grad:
-            tensor.requires_grad = True
+            tensor._requires_grad = True
             tensor.grad_fn, tensor._output = self.node
         return tensor
 
@@ -120,7 +120,7 @@ class Function:
     def apply(cls, *args: Any) -> Any:
         """Run forward, and record it when gradients are enabled and an argument needs one."""
         ctx = Node(cls)
-        needs = tuple([a.__class__ in _tensor_classes and a.requires_grad for a in args])
+        needs = tuple([a.__class__ in _tensor_classes and a._requires_grad for a in args])
         record = _enabled.get() and True in needs
         # Forward may ask what will be wanted of it, and save less.
         ctx.needs_input_grad = needs if record else (False,) * len(args)
@@ -138,7 +138,7 @@ class Function:
         for i, out in enumerate(outputs):
             ctx.outputs.append((out.shape, out.dtype, out.device))
             if out.dtype.kind == "f" and not _among(out, ctx._non_differentiable):
-                out.requires_grad, out.grad_fn, out._output = True, ctx, i
+                out._requires_grad, out.grad_fn, out._output = True, ctx, i
         ctx._saved = tuple([_save(t, args, outputs) for t in ctx._to_save])
         ctx._to_save = ctx._non_differentiable = ()
         return outputs if isinstance(result, tuple) else outputs[0]

@@ -101,10 +101,10 @@ def _recorded(name: str, tensor: Tensor, args: tuple[Any, ...]) -> bool:
 def _before(tensor: Tensor) -> Tensor:
     """`tensor` as it is now, with the history it has now."""
     before = Tensor._wrap(tensor.array)
-    before.requires_grad, before.grad_fn, before._output = tensor.requires_grad, tensor.grad_fn, tensor._output
+    before._requires_grad, before.grad_fn, before._output = tensor._requires_grad, tensor.grad_fn, tensor._output
     return before
 
 
 def _take_history(tensor: Tensor, after: Tensor) -> Tensor:
-    tensor.requires_grad, tensor.grad_fn, tensor._output = after.requires_grad, after.grad_fn, after._output
+    tensor._requires_grad, tensor.grad_fn, tensor._output = after._requires_grad, after.grad_fn, after._output
     return tensor

@@ -24,7 +24,7 @@ class Tensor:
     gradient that `backward` left on a leaf; `grad_fn` the operation that made it (None for a leaf).
     """
 
-    __slots__ = ("__weakref__", "_copied_by", "_output", "array", "grad", "grad_fn", "requires_grad")
+    __slots__ = ("__weakref__", "_copied_by", "_output", "_requires_grad", "array", "grad", "grad_fn")
     __array_priority__ = 1000  # np_array * tensor is the tensor's business
 
     array: Array
@@ -32,7 +32,7 @@ class Tensor:
     _output: int
     grad: Tensor | None
     grad_fn: Any
-    requires_grad: bool
+    _requires_grad: bool
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -45,7 +45,7 @@ class Tensor:
     def _wrap(array: Array) -> Tensor:
         """A tensor with no history on `array`."""
         t = Tensor.__new__(Tensor)
-        t.array, t.requires_grad, t.grad, t.grad_fn, t._output = array, False, None, None, 0
+        t.array, t._requires_grad, t.grad, t.grad_fn, t._output = array, False, None, None, 0
         t._copied_by = None
         return t
 
@@ -66,6 +66,14 @@ class Tensor:
     @property
     def device(self) -> Device:
         return self.array.device
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
 
     @property
     def is_leaf(self) -> bool:
@@ -157,7 +165,7 @@ class Tensor:
         """A leaf of this class on another array."""
         twin = Tensor._wrap(array)
         twin.__class__ = type(self)
-        twin.requires_grad = self.requires_grad
+        twin._requires_grad = self._requires_grad
         return twin
 
     # Arithmetic, with broadcasting; the other operand may be a Python number
@@ -429,7 +437,7 @@ class Tensor:
             return self
         if requires_grad and not is_float(self.dtype):
             raise TypeError(f"requires_grad_: the tensor is {self.dtype}; only floating-point tensors have gradients")
-        self.requires_grad = requires_grad
+        self._requires_grad = bool(requires_grad)
         return self
 
     def backward(
