@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from .array import Array
 from .device import Device, current_device
 from .errors import KernelArgumentError
-from .program import Argument, Compiled, Local, Parameter, Size
+from .program import Argument, Compiled, Launch, Local, Parameter, Size, intercepted, intercepting
 
 _KERNEL = re.compile(r"\b(?:__)?kernel\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?void\s+(\w+)", re.DOTALL)
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
@@ -22,7 +23,9 @@ class CustomKernel:
     """A kernel from text; call it as `k(*args, global_size=..., local_size=None)`.
 
     Buffers take tensors or Arrays, scalars Python numbers, `__local` pointers a `gpugrad.Local`. Number, order and
-    types are checked against the compiled kernel before anything runs.
+    types are checked against the compiled kernel before anything runs. The first launch with each size and shape
+    of arguments runs checked (no access outside memory, no endless loop, no parted barrier): on a fault it raises
+    `gg.KernelFault`, and memory is as it was before. `checked=True` always checks, `checked=False` never.
     """
 
     def __init__(self, source: str, name: str | None = None, arguments: dict[str, str] | None = None):
@@ -38,6 +41,7 @@ class CustomKernel:
             name = found[0]
         self.source, self.name = source, name
         self.arguments = {n: Argument.parse(n, text) for n, text in (arguments or {}).items()}
+        self._checked: set[Any] = set()
         self.on(current_device())  # a mistake in the text is told now, not at the first launch
 
     def __repr__(self) -> str:
@@ -57,15 +61,43 @@ class CustomKernel:
         local_size: int | Size | None = None,
         checked: bool | None = None,
     ) -> None:
-        if checked is not None:
-            raise ValueError("kernel: checked is not available yet; leave it out")
         args = tuple(getattr(a, "array", a) if not isinstance(a, np.ndarray) else a for a in args)
         device = next((a.device for a in args if isinstance(a, Array)), None) or current_device()
         compiled = self.on(device)
         checked_args = self._check(compiled, device, args)
         size = _size(global_size, "global_size")
         local = _local_size(size, local_size, device)
-        compiled(size, local, *checked_args)
+        if self._wants_check(checked, device, size, local, checked_args):
+            self._run_checked(compiled, size, local, checked_args, refuse=checked is True)
+        else:
+            compiled(size, local, *checked_args)
+
+    def _wants_check(self, checked: bool | None, device: Device, size: Size, local: Size, args: list[Any]) -> bool:
+        """`checked`, or by itself at the first launch with these sizes and array shapes; not where all is recorded."""
+        if checked is not None and not isinstance(checked, bool):
+            raise TypeError(f"{self.name}: checked is {checked!r}; it is True, False or None (the first launch only)")
+        if intercepted() or checked is False:
+            return False
+        shapes = tuple((a.shape, a.dtype) if isinstance(a, Array) else type(a) for a in args)
+        form = (device.number, size, local, shapes)
+        new = form not in self._checked
+        self._checked.add(form)
+        return new or checked is True
+
+    def _run_checked(self, compiled: Compiled, size: Size, local: Size, args: list[Any], refuse: bool) -> None:
+        from .source import SourceError
+        from .trace.checked import run_checked
+
+        def check(launch: Launch, run: Callable[[], None]) -> None:
+            try:
+                run_checked(launch)
+            except SourceError:  # text that the source pass cannot follow runs plain, unless a check was asked for
+                if refuse:
+                    raise
+                run()
+
+        with intercepting(check):
+            compiled(size, local, *args)
 
     def _check(self, compiled: Compiled, device: Device, args: tuple[Any, ...]) -> list[Any]:
         parameters = compiled.parameters

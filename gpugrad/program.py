@@ -373,6 +373,11 @@ def intercepting(interceptor: Interceptor) -> Iterator[None]:
         _interceptors.reset(token)
 
 
+def intercepted() -> bool:
+    """Is there an interceptor in this thread?"""
+    return bool(_interceptors.get())
+
+
 class Handle:
     """What `on_launch` returns; `.remove()` stops the callback."""
 

@@ -176,7 +176,7 @@ def test_a_buffer_of_another_type_is_refused(device):
         ({"global_size": 10, "local_size": 0}, ValueError, "none of them negative"),
         ({"global_size": (4, 4), "local_size": 4}, ValueError, "number of dimensions"),
         ({"global_size": 2**20, "local_size": 2**20}, ValueError, "runs at most"),
-        ({"global_size": 2, "checked": True}, ValueError, "checked"),
+        ({"global_size": 2, "checked": 1}, TypeError, "checked"),
     ],
 )
 def test_wrong_sizes_are_named(device, sizes, error, message):

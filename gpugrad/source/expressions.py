@@ -41,6 +41,7 @@ ASSIGNMENTS = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<
 class Expressions(Cursor, ABC):
     functions: dict[str, Function]
     calls: list[Call]
+    tags: dict[str, Record]
 
     @abstractmethod
     def is_type(self) -> bool:
@@ -230,6 +231,7 @@ class Expressions(Cursor, ABC):
             e = Deref(start, e.t1, e, type=p.target, space=p.space)
         t = e.type
         if isinstance(t, Record):
+            t = self.tags.get(t.name.split(" ")[-1], t) if not t.fields else t  # declared before it was defined
             found = dict(t.fields).get(name)
             if found is None:
                 raise self.source.error(f"{t.name or 'this struct'} has no field {name}", self.tokens[self.i - 1])

@@ -30,8 +30,8 @@ MAX_SITES, MAX_BUFFERS = 1 << 14, (1 << 10) - 1
 PARAMETERS = ("__global uint4 *gg_events", "__global const uint *gg_slots", "__global uint *gg_counts",
               "__global const ulong *gg_lengths")  # fmt: skip
 """What an instrumented kernel takes after its own arguments: the events; where each work-item's slots begin (one
-more than there are work-items); how many it wanted; and each buffer's length in bytes (0 for local arrays, whose
-length the kernel knows)."""
+more than there are work-items); how many it wanted, and one number more, which begins as 0; and each buffer's length
+in bytes (0 for local arrays, whose length the kernel knows)."""
 
 
 @dataclass(frozen=True)
@@ -292,6 +292,7 @@ class Recorder(HalfWriter):
             f"const uint gg_item = {item(0)} + get_global_size(0) * ({item(1)} + get_global_size(1) * ({item(2)}));",
             "gg->events = gg_events + gg_slots[gg_item]; gg->room = gg_slots[gg_item + 1] - gg_slots[gg_item];",
             f"gg->fuel = {self.fuel}u;",
+            "gg->stop = gg_counts + get_global_size(0) * get_global_size(1) * get_global_size(2);",
         ]
         if self.votes.meets(f):
             lines.append("__local long gg_first; __local int gg_split; gg->first = &gg_first; gg->split = &gg_split;")

@@ -12,6 +12,7 @@
 
 typedef struct {
   __global uint4 *events;
+  volatile __global uint *stop;  /* set by the first work-item that runs out of fuel */
   uint n, room, fuel;
   bool dead, ok;                 /* dead: the group could not agree; it touches nothing any more */
   __local long *first;           /* ballot: what the first work-item says, and whether another disagrees */
@@ -71,9 +72,14 @@ long gg_agree(gg_t *t, uint site, long answer) {
   return t->dead ? 0 : answer;
 }
 
-/* Every turn of a loop burns fuel, so that an endless loop ends. Out of fuel, the last slot says so. */
+/* Every turn of a loop burns fuel, so that an endless loop ends. Out of fuel, the last slot says so. Where only
+   faults count, one work-item out of fuel is enough: now and then the others look whether it is so. */
 bool gg_turn(gg_t *t, uint site) {
   if (t->dead) return false;
+#ifdef GG_FAULTS_ONLY
+  if (t->fuel % 1024 == 0 && *t->stop) return false;
+  if (t->fuel == 0) atomic_or(t->stop, 1u);
+#endif
   if (t->fuel) { t->fuel--; return true; }
   if (t->room) t->n = min(t->n, t->room - 1);
   gg_put(t, site | GG_FAULT, 0, 0);

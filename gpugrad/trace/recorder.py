@@ -94,7 +94,7 @@ def record(launch: Launch, options: Options) -> LaunchTrace:
     used = np.minimum(counts, room)
     filled = np.arange(len(rows)) - np.repeat(np.cumsum(room) - room, room) < np.repeat(used, room)
     columns = decode(rows[filled], used, group, local, form.made.sites, len(form.made.buffers))
-    infos = tuple(_info(b, launch, run.writers, before, after) for b in form.made.buffers)
+    infos = tuple(buffer_info(b, launch, run.writers, before, after) for b in form.made.buffers)
     trace = LaunchTrace(
         kernel.name, kernel.source, run.scalars(), launch.global_size, launch.local_size, form.made.sites, infos,
         columns,
@@ -133,7 +133,7 @@ def _share(room: np.ndarray, group: np.ndarray, limit: int) -> np.ndarray:
     return out
 
 
-def _info(b: Buffer, launch: Launch, writers: dict[int, Any], before: dict[int, np.ndarray],
+def buffer_info(b: Buffer, launch: Launch, writers: dict[int, Any], before: dict[int, np.ndarray],
           after: dict[int, np.ndarray]) -> BufferInfo:  # fmt: skip
     if b.argument is None:
         scalar = getattr(b.element, "scalar", "")

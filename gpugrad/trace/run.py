@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -38,8 +38,11 @@ class Run:
         return out
 
     @contextlib.contextmanager
-    def undone(self) -> Iterator[None]:
-        """For the block, what the kernel may write is kept; after it, also after an error, it is put back."""
+    def undone(self, keep: Callable[[], bool] = lambda: False) -> Iterator[None]:
+        """For the block, what the kernel may write is kept; after it, also after an error, it is put back.
+
+        Without an error, and if `keep()` then says so, what the kernel wrote stays.
+        """
         import pyopencl as cl
 
         queue = self.device.queue
@@ -49,10 +52,12 @@ class Run:
         kept = [(a, copy) for a, copy in kept if a.size]
         for a, copy in kept:
             cl.enqueue_copy(queue, copy.buffer, a.buffer, byte_count=a.nbytes)
+        stays = False
         try:
             yield
+            stays = keep()
         finally:
-            if not self.device.lost:
+            if not (self.device.lost or stays):
                 for a, copy in kept:
                     cl.enqueue_copy(queue, a.buffer, copy.buffer, byte_count=a.nbytes)
 
@@ -61,7 +66,7 @@ class Run:
         import pyopencl as cl
 
         slots = np.concatenate([[0], np.cumsum(room)]).astype("u4")
-        counts, rows = np.empty(len(room), "u4"), np.empty((int(slots[-1]), 4), "u4")
+        counts, rows = np.zeros(len(room) + 1, "u4"), np.empty((int(slots[-1]), 4), "u4")
         lengths = np.array([self._length(i) for i in range(len(self.made.buffers))] or [0], "u8")
         flags = cl.mem_flags
         try:
@@ -70,7 +75,7 @@ class Run:
                 cl.Buffer(self.device.context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=x)
                 for x in (slots, lengths)
             ]
-            wanted = cl.Buffer(self.device.context, flags.READ_WRITE, counts.nbytes)
+            wanted = cl.Buffer(self.device.context, flags.READ_WRITE | flags.COPY_HOST_PTR, hostbuf=counts)
             values = [*(self._value(i) for i in range(len(self.launch.args))), events, held[0], wanted, held[1]]
             for i, v in enumerate(values):
                 self.cl_kernel.set_arg(i, v)
@@ -82,7 +87,7 @@ class Run:
                 self._read(events, rows)
         except cl.Error as error:
             raise self._explained(error, rows.nbytes) from error
-        return rows, counts
+        return rows, counts[:-1]
 
     def _explained(self, error: Exception, nbytes: int) -> Exception:
         name = self.launch.kernel.name

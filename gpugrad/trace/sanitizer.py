@@ -14,9 +14,10 @@ from .faults import bounds, divergence, endless, misaligned
 from .launch import LaunchTrace
 from .races import races
 from .recorder import Options, record
-from .report import Report
+from .report import Finding, Report
 from .unwritten import never_written, uninitialised
 
+SINGLE = (bounds, misaligned, divergence, endless)  # one event shows it
 CHECKS = (bounds, misaligned, divergence, races, uninitialised, never_written, endless)
 
 
@@ -28,9 +29,9 @@ class KernelFault(GpugradError):
         self.report = report
 
 
-def report_on(launch: LaunchTrace) -> Report:
+def report_on(launch: LaunchTrace, checks: tuple[Callable[[LaunchTrace], list[Finding]], ...] = CHECKS) -> Report:
     """All checks on one recorded launch."""
-    findings = [f for check in CHECKS for f in check(launch)]
+    findings = [f for check in checks for f in check(launch)]
     notes = list(launch.notes)
     if launch.left_out:
         notes.append(f"{launch.left_out} work-items were not recorded, so this speaks for the others only")
