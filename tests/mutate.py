@@ -37,6 +37,7 @@ KERNELS = ROOT / "gpugrad" / "kernels"
 TESTS: dict[str, tuple[str, ...]] = {
     "argmax.cl": ("test_reduce.py",),
     "avg_pool.cl": ("test_pooling.py",),
+    "batch_norm.cl": ("test_batch_norm.py",),
     "max_pool.cl": ("test_pooling.py",),
     "cross_entropy.cl": ("test_loss.py",),
     "pick.cl": ("test_reduce.py",),

@@ -1,6 +1,13 @@
 """Kernel families: each a `.cl` file and the functions that check arguments and launch it, on Arrays."""
 
 from .avg_pool import avg_pool2d, avg_pool2d_backward
+from .batch_norm import (
+    batch_norm,
+    batch_norm_backward_input,
+    batch_norm_follow,
+    batch_norm_moments,
+    batch_norm_product_sum,
+)
 from .col2im import col2im, col2im_scratch_bytes
 from .conv import conv2d, conv2d_backward_input, conv2d_backward_weight
 from .cross_entropy import cross_entropy, cross_entropy_backward
@@ -23,6 +30,11 @@ __all__ = [
     "adam",
     "avg_pool2d",
     "avg_pool2d_backward",
+    "batch_norm",
+    "batch_norm_backward_input",
+    "batch_norm_follow",
+    "batch_norm_moments",
+    "batch_norm_product_sum",
     "bernoulli",
     "bias_activation",
     "cast",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..autograd.mode import no_grad
 from ..autograd.ops import full, ones, zeros
 from ..autograd.tensor import Tensor
 from ..dtypes import int32
@@ -48,12 +47,11 @@ class BatchNorm2d(Module):
         if not isinstance(input, Tensor) or input.ndim != 4:
             given = f"of shape {input.shape}" if isinstance(input, Tensor) else type(input).__name__
             raise ValueError(f"BatchNorm2d: input is {given}; it must be a tensor (N, {self.num_features}, H, W)")
-        momentum: float | Tensor = 0.0 if self.momentum is None else self.momentum
+        momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.num_batches_tracked is not None:
-            with no_grad():
-                self.num_batches_tracked.add_(1)
-                if self.momentum is None:
-                    momentum = 1.0 / self.num_batches_tracked.to(input.dtype)
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # waits for the device, as the number decides what is launched
+                momentum = 1.0 / self.num_batches_tracked.item()
         return F.batch_norm(
             input,
             self.running_mean,

@@ -1,5 +1,6 @@
 """Every operation on tensors, flat: `ops.add`, `ops.conv2d`, ... Each lives in the module named for its family."""
 
+from .batch_norm import batch_norm
 from .conv import conv2d, conv_transpose2d, fold, unfold
 from .creation import arange, from_numpy, full, full_like, ones, ones_like, tensor, zeros, zeros_like
 from .elementwise import (
