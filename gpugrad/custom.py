@@ -128,7 +128,7 @@ class CustomKernel:
         if isinstance(a, (Array, Local)) or not isinstance(a, (int, float, np.number, np.bool_)):
             raise KernelArgumentError(f"{where} is a number; got {type(a).__name__}")
         if p.scalar.kind in "iu":
-            if int(a) != a:
+            if not math.isfinite(a) or int(a) != a:
                 raise KernelArgumentError(f"{where} is an integer; got {a!r}")
             low, high = np.iinfo(p.scalar).min, np.iinfo(p.scalar).max
             if not low <= a <= high:

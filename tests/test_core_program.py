@@ -151,6 +151,7 @@ def test_local_memory_is_an_argument(device):
         (lambda x: (x, np.ones(2), x, 2), KernelArgumentError, "got ndarray"),
         (lambda x: (x, x, x, x), KernelArgumentError, "argument 4, int n, is a number"),
         (lambda x: (x, x, x, 2.5), KernelArgumentError, "is an integer; got 2.5"),
+        (lambda x: (x, x, x, float("nan")), KernelArgumentError, "is an integer; got nan"),
         (lambda x: (x, x, x, 2**31), ValueError, "holds -2147483648 to 2147483647"),
         (lambda x: (x, x, x, "2"), KernelArgumentError, "is a number; got str"),
     ],
