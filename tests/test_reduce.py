@@ -145,6 +145,7 @@ def test_any_axes_in_any_variant(device, shape, data):
 # Integers
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.bool_])
 def test_a_sum_of_integers_is_int32(device, dtype, variant):
@@ -155,6 +156,7 @@ def test_a_sum_of_integers_is_int32(device, dtype, variant):
         np.testing.assert_array_equal(got, x.sum(dim, dtype=np.int64))
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.bool_])
 def test_an_extremum_of_integers_keeps_the_dtype(device, dtype, variant):
