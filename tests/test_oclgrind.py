@@ -57,7 +57,7 @@ def test_a_fault_is_blamed_on_the_test_that_made_it(tmp_path):
     (tmp_path / "test_fault.py").write_text(
         "import numpy as np, gpugrad as gg\n"
         "FAULT = '__kernel void fault(__global float *x, int i) { x[i] = 1; }'\n"
-        "def run(i): gg.kernel(FAULT)(gg.Array.from_numpy(np.zeros(3, np.float32)), i, global_size=1)\n"
+        "def run(i): gg.kernel(FAULT)(gg.Array.from_numpy(np.zeros(3, np.float32)), i, global_size=1, checked=False)\n"
         "def test_right(): run(2)\n"
         "def test_wrong(): run(3)\n"
         "def test_right_again(): run(2)\n"

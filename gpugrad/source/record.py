@@ -189,8 +189,10 @@ class Recorder(HalfWriter):
         assert d.init is not None
         if v.shadow:
             return f"({v.shadow} = {points_into(d.init)}, {text})"
-        name = tree.Name(d.t0, d.t0 + 1, v.name, v, type=v.type, space=v.space)
-        return text if isinstance(d.init, tree.InitList) else self.watched(d, name, text)
+        # A constant may be an array's length further down, and a call is no constant; its value never changes anyway.
+        if isinstance(d.init, tree.InitList) or v.value is not None:
+            return text
+        return self.watched(d, tree.Name(d.t0, d.t0 + 1, v.name, v, type=v.type, space=v.space), text)
 
     def declared(self, d: tree.Declarator) -> str:
         v = d.variable

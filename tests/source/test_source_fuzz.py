@@ -3,6 +3,7 @@
 The front end either refuses a text (SourceError) or accepts it; accepted, what it writes means what it read.
 """
 
+import os
 import re
 
 import numpy as np
@@ -214,13 +215,17 @@ def test_random_programs_compute_the_same_recorded():
     programs_round(0, 6)
 
 
+# How many seeds each deep test takes; each costs a minute or two of two cores.
+SEEDS = range(1, 1 + int(os.environ.get("FUZZ_SEEDS", "1")))
+
+
 @pytest.mark.deep
-@pytest.mark.parametrize("seed", range(1, 5))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_more_broken_texts(seed):
     assert front_end_round(seed, mutants=150, soups=150) > 3
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("seed", range(1, 5))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_more_random_programs(seed):
     programs_round(seed, 12)

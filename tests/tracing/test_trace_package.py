@@ -125,6 +125,8 @@ FAMILIES = {
 }  # fmt: skip
 
 met: set[tuple[str, str]] = set()
+# The last test looks back at what the others met: they stay in one process.
+pytestmark = pytest.mark.xdist_group("package")
 
 
 class Twice:
