@@ -82,16 +82,15 @@ class Machine:
 
 def shadowed_imports(machine: Machine) -> list[Finding]:
     """Files in the current folder that take the name of a module which gpugrad needs."""
-    standard = sys.stdlib_module_names - {"test", "this", "antigravity"}  # nobody imports these
     move = "ren" if machine.system == "Windows" else "mv"
     return [
         Finding(
             f"{name}.py in the current folder hides "
-            f"{'a module of Python itself' if name in standard else f'the package {name}'} "
+            f"{'a module of Python itself' if name in sys.stdlib_module_names else f'the package {name}'} "
             "from scripts and notebooks there",
             f"{move} {name}.py my_{name}.py",
         )
-        for name in sorted(machine.folder_modules & (standard | set(PACKAGES)))
+        for name in sorted(machine.folder_modules & (sys.stdlib_module_names | set(PACKAGES)))
     ]
 
 

@@ -438,5 +438,7 @@ def test_datasets_refuse_arrays_that_do_not_go_together():
         TensorDataset()
     with pytest.raises(ValueError, match="images are float64"):
         ImageDataset(np.zeros((2, 3, 3)), np.zeros(2, np.uint8), "")
+    with pytest.raises(ValueError, match=r"images are uint8 \(2, 1, 3, 3\)"):
+        ImageDataset(np.zeros((2, 1, 3, 3), np.uint8), np.zeros(2, np.uint8), "")
     with pytest.raises(ValueError, match="labels are uint8"):
         ImageDataset(np.zeros((2, 3, 3), np.uint8), np.zeros(3, np.uint8), "")
