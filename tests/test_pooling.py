@@ -73,6 +73,7 @@ CASES = [
     Case((3, 70), (2, 2), (1, 1)),  # rows longer than a strip
     Case((3, 140), (2, 3), (2, 2), (1, 1), (1, 3)),
     Case((4, 200), (1, 5), (1, 3), (0, 2)),
+    Case((3, 5), (1, 6), (1, 4), (0, 3)),  # a place in the window that only the last windows of a row see
     Case((1, 1), (1, 1), (1, 1)),
     Case((1, 3), (3, 3), (3, 3), (1, 1), (1, 1), True),
     Case((1, 4), (2, 2), (3, 2), (1, 0), (4, 1), True),  # a row of windows that see padding only
@@ -426,6 +427,8 @@ def test_what_only_one_of_them_refuses(device):
         K.max_pool2d(x, 3, variant="2x2")
     with pytest.raises(ValueError, match="avg_pool2d: divisor_override is 0"):
         K.avg_pool2d(x, 2, divisor_override=0)
+    with pytest.raises(ValueError, match="divisor_override is 1099511627776; it must fit in int32"):
+        K.avg_pool2d(x, 2, divisor_override=2**40)
     out, indices = K.max_pool2d(x, 2)
     with pytest.raises(ValueError, match=r"max_pool2d_backward: grad_output has shape .* it must be \(1, 2, 1, 2\)"):
         K.max_pool2d_backward(out, indices, x.shape, 3)
