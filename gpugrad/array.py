@@ -146,28 +146,6 @@ class Array:
         return f"Array(shape={self.shape}, dtype={self.dtype})"
 
 
-def carve(sizes: Sequence[Shape], dtype: np.dtype, device: Device) -> tuple[Array, list[Array]]:
-    """One flat Array, and Arrays of the given shapes that lie in it one behind the other.
-
-    Each starts at the device's alignment, so the flat one has gaps; whoever fills it fills those too. One kernel
-    can then work on all of them in one launch. Each part keeps its own version count.
-    """
-    unit = math.lcm(device.alignment, dtype.itemsize) // dtype.itemsize
-    starts, end = [], 0
-    for shape in sizes:
-        starts.append(end)
-        end += -(-math.prod(shape) // unit) * unit
-    flat = Array.empty((end,), dtype, device)
-    parts = []
-    for start, shape in zip(starts, sizes, strict=True):
-        part = Array(flat.block, start * dtype.itemsize, tuple(shape), dtype, math.prod(shape), device, State())
-        # An empty part at the very end has no byte to be a sub-buffer of.
-        if part.size == 0:
-            part.offset = 0
-        parts.append(part)
-    return flat, parts
-
-
 def to_host(a: Any, dtype: Any = None) -> np.ndarray:
     """`a` as a contiguous NumPy array of one of the six element types."""
     if isinstance(a, Array):
@@ -183,10 +161,12 @@ def to_host(a: Any, dtype: Any = None) -> np.ndarray:
         if host.dtype.kind == "f" and host.dtype.itemsize > 8:
             raise TypeError(f"data of type {host.dtype} is wider than float64; convert it first")
     dtype = as_dtype(dtype)
-    if host.dtype.kind in "iu" and dtype.kind in "iu" and host.size and host.dtype != dtype:
+    if host.dtype.kind in "iuf" and dtype.kind in "iu" and host.size and host.dtype != dtype:
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-        if host.min() < low or host.max() > high:
-            raise ValueError(f"the data reaches from {host.min()} to {host.max()}, and {dtype} holds {low} to {high}")
+        # A NaN makes both comparisons false. int32's bounds are floats without rounding only in float64.
+        least, most = (host.min(), host.max()) if host.dtype.kind != "f" else (float(host.min()), float(host.max()))
+        if not (least > low - 1 and most < high + 1):
+            raise ValueError(f"the data reaches from {least} to {most}, and {dtype} holds {low} to {high}")
     # Not ascontiguousarray, which makes 0-d arrays 1-d.
     return np.asarray(host, dtype=dtype, order="C")
 

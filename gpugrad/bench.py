@@ -23,6 +23,7 @@ import gpugrad as gg
 from gpugrad import kernels, nn, optim
 from gpugrad.array import Array
 from gpugrad.device import Device, current_device
+from gpugrad.models import course_cnn
 from gpugrad.nn import functional as F
 
 Run = Callable[[], Any]
@@ -115,15 +116,6 @@ def small_net(library: Any) -> Any:
     )  # fmt: skip
 
 
-def course_cnn(library: Any) -> Any:
-    """The CNN that `gpugrad train` trains."""
-    return library.Sequential(
-        library.Conv2d(1, 16, 5, padding=2), library.ReLU(), library.MaxPool2d(2),
-        library.Conv2d(16, 32, 5, padding=2), library.ReLU(), library.MaxPool2d(2),
-        library.Flatten(), library.Linear(32 * 7 * 7, 128), library.ReLU(), library.Linear(128, 10),
-    )  # fmt: skip
-
-
 def _stepper(model: Any, optimiser: Any, loss_of: Any, x: Any, y: Any) -> Run:
     def step() -> None:
         optimiser.zero_grad()
@@ -136,7 +128,7 @@ def _stepper(model: Any, optimiser: Any, loss_of: Any, x: Any, y: Any) -> Run:
 def steps(device: Device, torch: Torch, batches: tuple[int, ...] = (64, 128)) -> Iterator[Row]:
     """Forward, backward and Adam of the two networks."""
     rng = np.random.default_rng(0)
-    for name, build in (("small net", small_net), ("course CNN", course_cnn)):
+    for name, build in (("small net", small_net), ("course CNN", partial(course_cnn, False))):
         for batch in batches:
             x = rng.random((batch, 1, 28, 28), np.float32)
             y = rng.integers(0, 10, batch)

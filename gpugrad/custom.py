@@ -67,22 +67,18 @@ class CustomKernel:
         checked_args = self._check(compiled, device, args)
         size = _size(global_size, "global_size")
         local = _local_size(size, local_size, device)
-        if self._wants_check(checked, device, size, local, checked_args):
-            self._run_checked(compiled, size, local, checked_args, refuse=checked is True)
-        else:
-            compiled(size, local, *checked_args)
-
-    def _wants_check(self, checked: bool | None, device: Device, size: Size, local: Size, args: list[Any]) -> bool:
-        """`checked`, or by itself at the first launch with these sizes and array shapes; not where all is recorded."""
         if checked is not None and not isinstance(checked, bool):
             raise TypeError(f"{self.name}: checked is {checked!r}; it is True, False or None (the first launch only)")
-        if intercepted() or checked is False:
-            return False
-        shapes = tuple((a.shape, a.dtype) if isinstance(a, Array) else type(a) for a in args)
+        # Whole numbers are sizes more often than not: with another one, what was right may reach outside.
+        shapes = tuple(
+            (a.shape, a.dtype) if isinstance(a, Array) else a if isinstance(a, int) else type(a) for a in checked_args
+        )
         form = (device.number, size, local, shapes)
-        new = form not in self._checked
-        self._checked.add(form)
-        return new or checked is True
+        if intercepted() or checked is False or (checked is None and form in self._checked):
+            compiled(size, local, *checked_args)
+            return
+        self._run_checked(compiled, size, local, checked_args, refuse=checked is True)
+        self._checked.add(form)  # only now: a launch with a fault is checked again
 
     def _run_checked(self, compiled: Compiled, size: Size, local: Size, args: list[Any], refuse: bool) -> None:
         from .source import SourceError

@@ -45,18 +45,21 @@ def guard(device: Device, message: str) -> tuple[Any, int]:
 
 
 def check_guards(device: Device) -> None:
-    """Raise IndexError if a guarded launch since the last check met a bad index."""
+    """Raise IndexError if a guarded launch since the last check met a bad index.
+
+    The flag is read every time: a message is there before its launch is, so that none of them waiting means nothing.
+    """
     guards: Guards | None = device.cache.get("guards")
-    if guards is None or not guards.pending:
+    if guards is None:
         return
     import pyopencl as cl
 
     with device.lock:
         host = np.empty(4, np.int32)
         device.guarded("a copy to the host", cl.enqueue_copy, device.queue, host, guards.flag.buffer)
-        pending, guards.pending = guards.pending, {}
         if host[0] == 0:
             return
         guards.flag.write(np.zeros(4, np.int32))
-    message = pending.get(int(host[0]), "an index on the device was out of range: {value} at position {position}")
+        unknown = "an index on the device was out of range: {value} at position {position}"
+        message = guards.pending.get(int(host[0]), unknown)
     raise IndexError(message.format(value=int(host[1]), position=int(host[2])))

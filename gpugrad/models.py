@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from . import nn
 
 WEIGHTS = Path(__file__).with_name("data") / "course_cnn.safetensors"
 
 
-def course_cnn(pretrained: bool = False) -> nn.Sequential:
+def course_cnn(pretrained: bool = False, library: Any = nn) -> Any:
     """The course's MNIST network: images (N, 1, 28, 28) to logits (N, 10).
 
     Convolution 5 x 5 to 16 channels, ReLU, max-pool 2; convolution 5 x 5 to 32 channels, ReLU, max-pool 2; then
     1568 to 128, ReLU, 10. With `pretrained`, the weights that ship with gpugrad (trained on all of MNIST).
+    `library`: whose layers, gpugrad.nn or, to compare with, torch.nn.
     """
-    model = nn.Sequential(
-        nn.Conv2d(1, 16, 5, padding=2),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Conv2d(16, 32, 5, padding=2),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Flatten(),
-        nn.Linear(32 * 7 * 7, 128),
-        nn.ReLU(),
-        nn.Linear(128, 10),
+    model = library.Sequential(
+        library.Conv2d(1, 16, 5, padding=2),
+        library.ReLU(),
+        library.MaxPool2d(2),
+        library.Conv2d(16, 32, 5, padding=2),
+        library.ReLU(),
+        library.MaxPool2d(2),
+        library.Flatten(),
+        library.Linear(32 * 7 * 7, 128),
+        library.ReLU(),
+        library.Linear(128, 10),
     )
     if pretrained:
         from . import load

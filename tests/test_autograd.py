@@ -494,3 +494,69 @@ def test_two_threads_differentiate_at_once(device, rng):
     for t in threads:
         t.join()
     assert not failures, failures[0]
+
+
+def test_a_function_decorated_with_no_grad_runs_in_two_threads_at_once():
+    both, states = threading.Barrier(2), []
+
+    @gg.no_grad()
+    def work():
+        both.wait()
+        states.append(gg.is_grad_enabled())
+        both.wait()
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert states == [False, False]
+    assert gg.is_grad_enabled()
+
+
+def test_set_grad_enabled_acts_at_once_in_a_block_and_as_a_decorator():
+    gg.set_grad_enabled(False)
+    try:
+        assert not gg.is_grad_enabled()
+    finally:
+        gg.set_grad_enabled(True)
+    with gg.set_grad_enabled(False):
+        assert not gg.is_grad_enabled()
+    assert gg.is_grad_enabled()
+
+    @gg.set_grad_enabled(False)
+    def state():
+        return gg.is_grad_enabled()
+
+    assert gg.is_grad_enabled()
+    assert not state()
+    assert gg.is_grad_enabled()
+
+
+def test_a_gradient_that_a_users_function_still_holds_is_copied():
+    class Held(gg.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return held
+
+    held = gg.ones(3)
+    x = gg.ones(3, requires_grad=True)
+    for _ in range(2):
+        Held.apply(x).sum().backward()
+    assert held.tolist() == [1, 1, 1]
+    assert x.grad.tolist() == [2, 2, 2]
+
+
+def test_the_callers_gradient_is_left_alone():
+    x = gg.ones(2, 2, requires_grad=True)
+    v = gg.tensor([[1.0, 2.0], [3.0, 4.0]]).T
+    (x + 0.0).backward(v, create_graph=True)
+    with gg.no_grad():
+        x.grad.zero_()
+    assert v.tolist() == [[1, 3], [2, 4]]
+    with pytest.raises(gg.AutogradError, match="came from T"):
+        v.add_(1)

@@ -249,3 +249,13 @@ def test_a_first_backward_launches_only_what_is_wanted(device):
 def test_wrong_arguments_are_refused(device, call, error, message):
     with pytest.raises(error, match=message):
         call(gg.Array.empty((2, 3, 4)), gg.Array.empty((3,)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [({"eps": float("nan")}, ValueError), ({"eps": -5.0}, ValueError), ({"momentum": float("inf")}, ValueError),
+     ({"eps": "small"}, TypeError)],
+)  # fmt: skip
+def test_settings_that_make_no_sense_are_refused(settings, error):
+    with pytest.raises(error, match=next(iter(settings))):
+        F.batch_norm(gg.ones(3, 2), gg.zeros(2), gg.ones(2), training=True, **settings)

@@ -136,3 +136,28 @@ def test_a_flag_raised_by_a_kernel_is_an_indexerror_at_the_next_read(device):
         good.numpy()
     np.testing.assert_array_equal(good.numpy(), [1, 2])
     check_guards(device)
+
+
+def test_a_read_between_a_guard_and_its_launch_loses_nothing(device):
+    from gpugrad.custom import kernel
+
+    fault = kernel("__kernel void fault(__global int *f, int code) { f[0] = code; f[1] = 7; f[2] = 3; }")
+    x = Array.from_numpy(np.zeros(2, np.float32))
+    flag, code = guard(device, "late: {value} at position {position}")
+    x.numpy()
+    fault(flag, code, global_size=1)
+    with pytest.raises(IndexError, match="late: 7 at position 3"):
+        x.numpy()
+    x.numpy()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 3e10, -3e10, 2.0**31])
+def test_a_float_that_an_integer_cannot_hold_is_refused(bad):
+    with pytest.raises(ValueError, match="int32 holds -2147483648 to 2147483647"):
+        Array.from_numpy(np.array([0.0, bad]), np.int32)
+    with pytest.raises(ValueError, match="uint8 holds 0 to 255"):
+        Array.from_numpy([300.0, -1.0], np.uint8)
+
+
+def test_a_float_is_cut_off_to_an_integer():
+    np.testing.assert_array_equal(Array.from_numpy([-1.9, 2147483647.0, 2.5], np.int32).numpy(), [-1, 2**31 - 1, 2])

@@ -5,8 +5,7 @@ import gc
 import numpy as np
 import pytest
 
-from gpugrad.array import Array, carve
-from gpugrad.device import current_device
+from gpugrad.array import Array
 from gpugrad.errors import OutOfDeviceMemory
 from gpugrad.memory import Pool, _round_up, parse_bytes, pool
 
@@ -119,23 +118,10 @@ def test_a_launch_without_memory_says_so(device, monkeypatch):
 
     monkeypatch.setattr(cl, "enqueue_nd_range_kernel", enqueue)
     with pytest.raises(OutOfDeviceMemory, match="add_one"):
-        add_one(x, global_size=64)
+        add_one(x, global_size=64, checked=False)
     failures[0] = 1  # the retry succeeds
-    add_one(x, global_size=64)
+    add_one(x, global_size=64, checked=False)
     np.testing.assert_array_equal(x.numpy(), 1)
-
-
-def test_carved_parts_lie_in_one_flat_array_at_aligned_offsets(device):
-    flat, parts = carve([(3, 5), (), (7,), (0,)], np.dtype(np.float32), current_device())
-    flat.write(np.arange(flat.size, dtype=np.float32))
-    for part in parts:
-        assert part.offset % device.alignment == 0
-        start = part.offset // 4
-        np.testing.assert_array_equal(part.numpy().ravel(), np.arange(start, start + part.size, dtype=np.float32))
-    parts[0].write(np.full((3, 5), -1, np.float32))
-    assert (flat.numpy()[:15] == -1).all()
-    assert flat.numpy()[15] == 15
-    assert parts[1].state is not parts[0].state
 
 
 def test_with_gc_off_arrays_return_their_memory(device, small):

@@ -122,3 +122,8 @@ def test_what_cannot_be_checked(device):
     for error, match, call in cases:
         with pytest.raises(error, match=match):
             call()
+
+
+def test_a_function_without_a_floating_result_has_nothing_to_check():
+    with pytest.raises(ValueError, match="nothing to differentiate"):
+        gg.gradcheck(lambda x: x.to(gg.int32), gg.ones(2, requires_grad=True))

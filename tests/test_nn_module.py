@@ -387,3 +387,10 @@ def test_gains_are_those_of_pytorch(name, param):
 def test_wrong_initialisation_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_parameter_shares_memory_and_says_so():
+    data = gg.ones(2)
+    nn.Parameter(data)
+    with pytest.raises(gg.AutogradError):
+        data.add_(gg.ones(2, requires_grad=True))

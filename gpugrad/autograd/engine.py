@@ -173,7 +173,9 @@ class _Run:
                 f"{node.name}.backward returned {len(results)} gradients; forward took {len(node.edges)} arguments, so "
                 "it returns that many (None where there is none)"
             )
-        # Memory that something else refers to as well must not become anybody's .grad without a copy.
+        # Memory that something else refers to as well must not become anybody's .grad without a copy. What a Function
+        # of the user's gives may be held elsewhere.
+        ours = node.function.__module__.startswith("gpugrad.")
         taken = {g.array.block for g in incoming}
         taken.update(s.array.block for s in node._saved or () if s is not None)
         if not self.retain:
@@ -182,10 +184,8 @@ class _Run:
             if target is None or not need or result is None:
                 continue
             _check(node, target, result)
-            # Whatever operation made it, a gradient is its owner's to change.
-            result._copied_by = None
             block = result.array.block
-            self.send(target, result, block not in taken)
+            self.send(target, result, ours and block not in taken)
             taken.add(block)
 
     def is_useful(self, target: Any) -> bool:
@@ -207,10 +207,10 @@ class _Run:
         if self.wanted is not None:
             self.wanted[id(leaf)] = gradient
         elif leaf.grad is None:
-            if self.create:
-                leaf.grad = gradient
-            else:
-                leaf.grad = (gradient if own else gradient.clone()).detach()
+            gradient = gradient if own else gradient.clone()
+            leaf.grad = gradient if self.create else gradient.detach()
+            # Whatever operation made it, a gradient is its owner's to change.
+            leaf.grad._copied_by = None
         elif self.create or leaf.grad.requires_grad:
             leaf.grad = leaf.grad + gradient
         else:

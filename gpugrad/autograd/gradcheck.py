@@ -180,7 +180,10 @@ def _outputs(func: Callable[..., Any], args: Sequence[Any]) -> list[Tensor]:
     for o in outputs:
         if not isinstance(o, Tensor):
             raise TypeError(f"gradcheck: func gave {type(o).__name__}; it must give a tensor or a tuple of tensors")
-    return [o for o in outputs if is_float(o.dtype)]
+    floating = [o for o in outputs if is_float(o.dtype)]
+    if not floating:
+        raise ValueError("gradcheck: func gives no floating-point tensor, so there is nothing to differentiate")
+    return floating
 
 
 def _arguments(inputs: Any) -> list[Any]:

@@ -140,6 +140,8 @@ def _plan(
     H, W = shape[-2:]
     OH, OW = pooled_in(function, (H, W), w, bool(ceil_mode))
     divisor = 0 if divisor_override is None else integer(function, "divisor_override", divisor_override)
+    if not -(2**31) <= divisor < 2**31:
+        raise ValueError(f"{function}: divisor_override is {divisor}; it must fit in int32")
     if divisor == 0 and divisor_override is not None:
         raise ValueError(f"{function}: divisor_override is 0; the sums are divided by it, so give another number")
     return (H, W, *w[:6], OH, OW, int(bool(count_include_pad)), divisor), (*shape[:-2], OH, OW)

@@ -15,6 +15,7 @@ class Parameter(Tensor):
             raise TypeError(f"Parameter: data is {type(data).__name__}; it must be a tensor, such as gpugrad.zeros(3)")
         self.array, self._requires_grad, self.grad, self.grad_fn, self._output = data.array, False, None, None, 0
         self._copied_by = None
+        data.array.state.shared = True
         self.requires_grad_(requires_grad)
 
     def __repr__(self) -> str:

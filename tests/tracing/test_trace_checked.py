@@ -110,3 +110,15 @@ def test_many_faults_are_counted_and_the_first_is_shown():
     with pytest.raises(gg.KernelFault, match=r"work-item 0 of group 0 writes x\[4\]") as caught:
         k(x, global_size=64, local_size=64)
     assert caught.value.report.findings[0].count >= 64
+
+
+def test_a_launch_with_a_fault_is_checked_again_and_so_is_another_number():
+    x = gg.from_numpy(np.zeros(4, "f4"))
+    k = gg.kernel("__kernel void k(__global float *x, int n) { int i = get_global_id(0); if (i < n) x[i] = 1; }")
+    for _ in range(2):
+        with pytest.raises(gg.KernelFault):
+            k(x, 9, global_size=16)
+    k(x, 4, global_size=16)
+    assert x.tolist() == [1, 1, 1, 1]
+    with pytest.raises(gg.KernelFault):
+        k(x, 5, global_size=16)

@@ -89,8 +89,11 @@ def batch_norm(
     shape (C,). Ioffe and Szegedy, "Batch normalization" (2015).
     """
     _check(input, running_mean, running_var, weight, bias)
-    if not isinstance(momentum, (int, float)) or not math.isfinite(momentum):
-        raise TypeError(f"batch_norm: momentum is {momentum!r}; it must be a number")
+    for name, value in (("momentum", momentum), ("eps", eps)):
+        if not isinstance(value, (int, float)):
+            raise TypeError(f"batch_norm: {name} is {value!r}; it must be a number")
+        if not math.isfinite(value) or (name == "eps" and value < 0):
+            raise ValueError(f"batch_norm: {name} is {value}; it must be finite{', 0 or more' * (name == 'eps')}")
     if not training:
         if running_mean is None or running_var is None:
             raise ValueError("batch_norm: without training it needs running_mean and running_var")
