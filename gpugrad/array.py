@@ -62,6 +62,11 @@ class Array:
             raise ValueError(f"shape is {shape}; sizes cannot be negative")
         if device is None:
             device = current_device()
+        elif device.__class__ is not Device:
+            raise TypeError(
+                f"device is {device!r}; it must be a gpugrad.Device, such as one of gpugrad.devices(). "
+                "gpugrad.use_device chooses by kind, name or number"
+            )
         if device.lost:
             device.check_alive()
         block = pool(device).allocate(size * dtype.itemsize)

@@ -124,13 +124,16 @@ class CustomKernel:
         if isinstance(a, (Array, Local)) or not isinstance(a, (int, float, np.number, np.bool_)):
             raise KernelArgumentError(f"{where} is a number; got {type(a).__name__}")
         if p.scalar.kind in "iu":
-            if not math.isfinite(a) or int(a) != a:
+            if not isinstance(a, int) and (not math.isfinite(a) or int(a) != a):
                 raise KernelArgumentError(f"{where} is an integer; got {a!r}")
             low, high = np.iinfo(p.scalar).min, np.iinfo(p.scalar).max
             if not low <= a <= high:
                 raise ValueError(f"{where} holds {low} to {high}; got {a!r}")
             return int(a)
-        return float(a)
+        try:
+            return float(a)
+        except OverflowError:
+            raise ValueError(f"{where} is a floating-point number; got an integer too large for one") from None
 
 
 def kernel(source: str, name: str | None = None, **arguments: str) -> CustomKernel:

@@ -38,6 +38,8 @@ def save(obj: Mapping[Any, Any], path: str | os.PathLike[str]) -> None:
 
     if not isinstance(obj, Mapping):
         raise TypeError(f"save: obj is {type(obj).__name__}; it must be a dict, such as model.state_dict()")
+    if Path(path).is_dir():
+        raise ValueError(f"save: path is {str(path)!r}, a folder; give the name of a file")
     tensors: dict[str, np.ndarray] = {}
     outline = _outline(obj, "", tensors, 0)
     write_whole(Path(path), to_bytes(tensors, metadata={_OUTLINE: json.dumps(outline)}))

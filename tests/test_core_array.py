@@ -161,3 +161,8 @@ def test_a_float_that_an_integer_cannot_hold_is_refused(bad):
 
 def test_a_float_is_cut_off_to_an_integer():
     np.testing.assert_array_equal(Array.from_numpy([-1.9, 2147483647.0, 2.5], np.int32).numpy(), [-1, 2**31 - 1, 2])
+
+
+def test_a_device_by_name_is_refused_with_the_way_to_choose_one():
+    with pytest.raises(TypeError, match=r"device is 'cuda'.*use_device"):
+        Array.empty((2,), np.float32, "cuda")

@@ -328,3 +328,11 @@ def test_unknown_rungs_and_families_are_refused_with_those_there_are(ladder):
         pass
     with pytest.raises(TypeError, match="variant's name"), use_kernels(fold=3):
         pass
+
+
+def test_numbers_beyond_any_type_are_refused(device):
+    with pytest.raises(ValueError, match="holds -2147483648 to 2147483647"):
+        kernel(ADD)(floats(1), floats(1), floats(1), 10**400, global_size=1)
+    scale = kernel("__kernel void scale(__global float *x, float by) { x[get_global_id(0)] *= by; }")
+    with pytest.raises(ValueError, match="too large"):
+        scale(floats(1), 10**400, global_size=1)

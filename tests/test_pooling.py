@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from samples import examples
 
 from gpugrad import kernels as K
-from gpugrad.array import Array
+from gpugrad.array import Array, carve
 from gpugrad.custom import kernel
 
 FLOATS = [np.float32, np.float64]
@@ -336,6 +336,25 @@ def test_gradients_of_one_image_and_of_no_batch(device, rng):
     for variant in AVG_BACK:
         assert K.avg_pool2d_backward(out, x.shape, 2, variant=variant).numpy().shape == x.shape
     assert K.max_pool2d_pick(x, indices).numpy().shape == (3, 4, 4)
+
+
+@pytest.mark.parametrize("variant", ["gather", "planes"])
+def test_gradients_write_nothing_beyond_their_end(device, variant):
+    """Beyond the end lie ordinary numbers here: a NaN there is copied onto a NaN, which nobody sees."""
+
+    def part_of_many(shape, value, dtype=np.float32):
+        flat, (part, _) = carve([shape, (64,)], np.dtype(dtype), device)
+        flat.write(np.full(flat.shape, value, dtype))
+        return flat, part
+
+    size = (1, 3, 3, 3)
+    _, g = part_of_many((1, 3, 1, 1), 1)
+    _, indices = part_of_many((1, 3, 1, 1), 0, np.int32)
+    for backward in (K.max_pool2d_backward, K.avg_pool2d_backward):
+        flat, out = part_of_many(size, 7)
+        given = (g, indices) if backward is K.max_pool2d_backward else (g,)
+        backward(*given, size, 2, out=out, variant=variant)
+        assert (flat.numpy()[out.size :] == 7).all() and not (out.numpy() == 7).any()
 
 
 @pytest.mark.parametrize("name", POOLS)

@@ -435,3 +435,8 @@ def test_dropout_passes_gradcheck_and_gradgradcheck(device, rng):
 def test_wrong_arguments_are_refused(device, call, error):
     with pytest.raises(error):
         call()
+
+
+def test_a_permutation_too_long_to_index_is_refused():
+    with pytest.raises(ValueError, match="randperm: n is 1099511627776"):
+        gg.randperm(2**40)

@@ -324,3 +324,9 @@ def test_whatever_can_be_saved_comes_back(path, value):
     gg.save({"value": value, "x": np.ones(1, np.float32)}, path)
     found = gg.load(path)
     assert same({"value": value, "x": np.ones(1, np.float32)}, found)
+
+
+def test_a_folder_is_no_file_to_save_to(tmp_path):
+    with pytest.raises(ValueError, match="a folder; give the name of a file"):
+        gg.save({"a": gg.ones(1)}, tmp_path)
+    assert list(tmp_path.iterdir()) == []

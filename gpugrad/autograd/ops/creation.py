@@ -86,7 +86,7 @@ def arange(
     )
     if step == 0:
         raise ValueError("arange: step is 0; it never gets anywhere")
-    if not all(math.isfinite(v) for v in (start, end, step)):
+    if any(abs(v) > 2**1023 or v != v for v in (start, end, step)):
         raise ValueError(f"arange: start, end and step are {start}, {end}, {step}; they must be finite")
     if dtype is None:
         dtype = float32 if any(isinstance(v, float) for v in (start, end, step)) else int32

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...array import MAX_ELEMENTS
 from ...device import Device, current_device
 from ...dtypes import float32, is_float
 from ...generator import Generator, default_generator
@@ -57,6 +58,8 @@ def randperm(n: int, *, generator: Generator | None = None, device: Device | Non
         raise TypeError(f"randperm: n is {n!r}; it must be an integer")
     if n < 0:
         raise ValueError(f"randperm: n is {n}; it must be 0 or more")
+    if n > MAX_ELEMENTS:
+        raise ValueError(f"randperm: n is {n}; {MAX_ELEMENTS:,} elements are the most")
     return tensor((generator or default_generator).permutation(int(n)), device=device or current_device())
 
 
