@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pathlib
 
@@ -27,6 +28,23 @@ def pytest_configure(config):
     if log:
         config.launched = set()
         on_launch(lambda launch: config.launched.add(launch.kernel.name))
+
+
+def pytest_collection_modifyitems(config, items):
+    """On a simulator a few of each test's cases, chosen by their names: OCLGRIND_SAMPLE of them, 0 for all.
+
+    Hypothesis's tests are dozens of cases each, and left to the full run.
+    """
+    most = int(os.environ.get("OCLGRIND_SAMPLE", "0"))
+    if not config.getoption("--oclgrind-log") or not most:
+        return
+    kept, count = [], {}
+    for item in sorted(items, key=lambda i: hashlib.sha256(i.name.encode()).digest()):
+        count[item.function] = count.get(item.function, 0) + 1
+        if count[item.function] <= most and not getattr(item.function, "is_hypothesis_test", False):
+            kept.append(item)
+    config.hook.pytest_deselected(items=[i for i in items if i not in kept])
+    items[:] = kept
 
 
 def pytest_unconfigure(config):

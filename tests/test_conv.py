@@ -170,6 +170,7 @@ def test_out_takes_the_result(device, rng, function, variant):
 # Memory
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("size", [1, 4000, 20_000])
 @pytest.mark.parametrize("g", [Geometry((7, 8), (3, 3), (1, 1), (1, 1)), LOPSIDED], ids=str)
 @pytest.mark.parametrize("variant", ["im2col", "blocked"])

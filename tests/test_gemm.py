@@ -68,6 +68,7 @@ def test_multiplies_matrices_of_any_size_and_transposition(device, rng, transpos
         check_product(rng, size, transposes, variant, dtype)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("variant", [*VARIANTS, None])
 @pytest.mark.parametrize("transposes", TRANSPOSES)
@@ -78,6 +79,7 @@ def test_multiplies_deep_and_wide_matrices(device, rng, size, transposes, varian
     check_product(rng, size, transposes, variant, dtype)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("transposes", TRANSPOSES)
 def test_every_tile_of_the_gpu_kernel_is_right(device, rng, transposes, dtype, monkeypatch):
@@ -87,6 +89,7 @@ def test_every_tile_of_the_gpu_kernel_is_right(device, rng, transposes, dtype, m
         check_product(rng, (tile.BM, tile.BN, 8), transposes, "warp", dtype)
 
 
+@pytest.mark.large
 def test_the_gpu_kernel_covers_more_than_a_band_of_tiles(device, rng):
     check_product(rng, (9 * 32 + 1, 3 * 32 - 1, 3), (False, False), "warp", np.float32)
 
@@ -186,6 +189,7 @@ def test_batches_broadcast(device, rng, batch_a, batch_b, transposes, variant):
         assert (abs(got - want) <= tolerance(a, b, K, dtype)).all()
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("transposes", TRANSPOSES)
 def test_what_a_batch_shares_is_packed_once_and_for_all(device, rng, transposes, variant):
@@ -199,6 +203,7 @@ def test_what_a_batch_shares_is_packed_once_and_for_all(device, rng, transposes,
         assert (abs(got - reference(a, b)) <= tolerance(a, b, 270, dtype)).all()
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("variant", [*VARIANTS, None])
 @pytest.mark.parametrize("transposes", TRANSPOSES)
 @pytest.mark.parametrize("beta", [0, 0.5])
@@ -251,6 +256,7 @@ def test_nan_and_infinity_reach_their_row_and_column_and_nothing_else(device, rn
     assert np.isfinite(got[: M - 1, : N - 1]).all()
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_same_numbers_come_out_each_time(device, rng, variant):
     a, b = (Array.from_numpy(random(rng, 30, 30, dtype=np.float32)) for _ in range(2))
