@@ -33,7 +33,8 @@ def curve(steps: Sequence[tuple[float, float]], accuracy: Sequence[float], title
     for x, y in zip(at, percent):
         if epochs <= 12 or x in (1, epochs):
             note = f"{y:.2f} %"
-            right.annotate(note, (x, y), (5, -11), textcoords="offset points", fontsize=8, color=INK)
+            halo = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.5}
+            right.annotate(note, (x, y), (5, -13), textcoords="offset points", fontsize=8, color=INK, bbox=halo)
     right.set_title("accuracy on the test digits, %", **_heading())
     right.margins(y=0.2)
     right.set_xlim(0.5, epochs + 0.9)
