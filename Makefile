@@ -42,11 +42,11 @@ ifneq ($(NOTEBOOKS),)
 endif
 
 test-deep: $(VENV)/.test ## the slow tests: every kernel under Oclgrind, a sample of mutants, long runs
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup -m deep $(ARGS)
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m deep $(ARGS)
 	$(BIN)/python tests/mutate.py --sample $(MUTANTS) --seed 7 --jobs $(JOBS)
 
 test-full: test ## make test and make test-deep, with every mutant
-	FUZZ_SEEDS=4 OCLGRIND_SAMPLE=0 $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup -m deep $(ARGS)
+	FUZZ_SEEDS=4 OCLGRIND_SAMPLE=0 $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m deep $(ARGS)
 	$(BIN)/python tests/mutate.py --jobs $(JOBS)
 
 bench: $(VENV)/.bench ## time gpugrad beside NumPy and PyTorch

@@ -124,10 +124,6 @@ FAMILIES = {
     "movements": ["transpose", "index_select_backward"], "chances": [], "optimisers": ["sgd", "sgd_momentum", "adam"],
 }  # fmt: skip
 
-met: set[tuple[str, str]] = set()
-# The last test looks back at what the others met: they stay in one process.
-pytestmark = pytest.mark.xdist_group("package")
-
 
 class Twice:
     """Runs each launch plain on its arrays, then recorded on the same, and compares; each form of a kernel once."""
@@ -143,7 +139,6 @@ class Twice:
             run()
             return
         self.seen.add(form)
-        met.add(form[:2])
         arrays = [launch.args[i] for i in k.written if isinstance(launch.args[i], Array)]
         before, writers = [a.numpy() for a in arrays], [a.state.writer for a in arrays]
         run()
@@ -167,18 +162,17 @@ def variants_of(work):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("work", WORK)
-def test_recorded_is_plain_and_nothing_is_wrong(work):
-    twice = Twice()
-    for chosen in variants_of(work):
-        with gg.use_kernels(**chosen) if chosen else contextlib.nullcontext(), intercepting(twice):
-            WORK[work]()
-    assert twice.wrong == []
-
-
-@pytest.mark.deep
-def test_every_kernel_of_the_package_was_met():
-    assert met, "run the whole file"
+def test_every_kernel_of_the_package_recorded_is_plain_and_without_an_alarm():
+    met: set[tuple[str, str]] = set()
+    wrong = []
+    for work in WORK:
+        twice = Twice()
+        for chosen in variants_of(work):
+            with gg.use_kernels(**chosen) if chosen else contextlib.nullcontext(), intercepting(twice):
+                WORK[work]()
+        met.update(form[:2] for form in twice.seen)
+        wrong += twice.wrong
+    assert wrong == []
     missing = {(k.file, k.name) for k in declared} - met
     assert not missing, sorted(missing)
 
