@@ -35,7 +35,6 @@ class Device:
         self.has_float64 = bool(cl_device.double_fp_config)
         self.global_memory: int = cl_device.global_mem_size
         self.local_memory: int = cl_device.local_mem_size
-        self.max_alloc: int = cl_device.max_mem_alloc_size
         self.max_group: int = cl_device.max_work_group_size
         # A sub-buffer must start at a multiple of this many bytes.
         self.alignment = max(1, cl_device.mem_base_addr_align // 8)
