@@ -176,7 +176,7 @@ def test_the_last_elements_of_the_largest_array_are_reached(device, monkeypatch)
     """Work-items times elements for each, rounded up, pass 2^31 here."""
     monkeypatch.undo()  # the poison behind each block would make this one larger than devices allow
     n = 2**31 - 1
-    if n > min(device.max_alloc, device.global_memory // 2):
+    if n > min(device.cl_device.max_mem_alloc_size, device.global_memory // 2):
         pytest.skip(f"{device} cannot hold {n} bytes")
     x = K.fill(gg.Array.empty((n,), np.uint8), 3)
     K.set_slice(x, slice(n - 3, None), 7)
