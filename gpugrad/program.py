@@ -15,26 +15,31 @@ import contextlib
 import importlib.resources
 import itertools
 import os
+import re
 import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .array import Array
 from .build_errors import explain
 from .device import Device
-from .dtypes import C_COMPUTE, C_NAME, as_dtype, float16
+from .dtypes import C_COMPUTE, C_NAME, as_dtype
 from .errors import GpugradError, KernelBuildError, OutOfDeviceMemory
 from .memory import is_out_of_memory, pool
+
+if TYPE_CHECKING:
+    from .source import Lowered
 
 ROLES = ("in", "out", "inout", "partial", "scratch")
 # -cl-mad-enable lets a*b+c become one instruction; never fast-relaxed-math, which loses NaN.
 OPTIONS = ("-cl-std=CL1.2", "-cl-mad-enable", "-cl-kernel-arg-info")
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 Size = tuple[int, ...]
 Define = tuple[str, str]
@@ -115,10 +120,6 @@ class Kernel:
         key = (self, dtype, defines)
         found = device.kernels.get(key)
         if found is None:
-            if dtype == float16:
-                raise TypeError(
-                    f"{self.name}: float16 is not supported by this kernel yet; convert with .to(gpugrad.float32)"
-                )
             if dtype.itemsize == 8 and not device.has_float64:
                 raise TypeError(f"{self.name}: {device} has no float64; convert with .to(gpugrad.float32)")
             types = (("T", C_NAME[dtype]), ("A", C_COMPUTE[dtype]))
@@ -151,6 +152,9 @@ class Compiled:
     Attributes: `name`, `source` (the text as its author wrote it), `file`, `types` and `defines` ((macro, text)
     pairs given to the compiler), `parameters` (name, type, address space of each argument), `arguments`
     (declarations by name), `written` (positions of the arguments that it may write).
+
+    Half is a way to store: where the text or a macro says `half`, every access to it becomes a vload_half or a
+    vstore_half before the text is built, and what is computed is float. No device needs an extension for that.
     """
 
     def __init__(
@@ -167,8 +171,14 @@ class Compiled:
         self.types, self.defines = types, defines
         self.prelude = "".join(f"#define {macro} {text}\n" for macro, text in defines)
         self.options = (*OPTIONS, *device.build_options, *(f"-D{macro}={text}" for macro, text in types))
-        self.cl_kernel = _kernel(device, self.prelude + source, self.options, name, source, len(defines), file)
-        self.parameters = _parameters(self.cl_kernel)
+        lowered = _lowered(device, source, dict((*types, *defines)))
+        text, skip = self.prelude + source, len(defines)
+        if lowered is not None:
+            text, skip, self.options = lowered.text, 0, (*OPTIONS, *device.build_options)
+        # The columns of lowered text are others.
+        caret = lowered is None
+        self.cl_kernel = _kernel(device, text, self.options, name, lambda log: explain(log, source, skip, file, caret), file)
+        self.parameters = _parameters(self.cl_kernel, lowered)
         self.arguments = arguments
         names = [p.name for p in self.parameters]
         unknown = set(arguments) - set(names)
@@ -286,15 +296,18 @@ _SCALARS = {
 }  # fmt: skip
 
 
-def _parameters(kernel: Any) -> tuple[Parameter, ...]:
+def _parameters(kernel: Any, lowered: Lowered | None) -> tuple[Parameter, ...]:
     import pyopencl as cl
 
     space = cl.kernel_arg_address_qualifier
     spaces = {space.GLOBAL: "global", space.CONSTANT: "constant", space.LOCAL: "local", space.PRIVATE: "private"}
     info = cl.kernel_arg_info
     found = []
+    declared = lowered.kernels[kernel.function_name].arguments if lowered else ()
     for i in range(kernel.num_args):
         ctype = kernel.get_arg_info(i, info.TYPE_NAME)
+        if declared and declared[i].space and declared[i].scalar == "half":
+            ctype = ctype.replace("ushort", "half")
         qualifier = kernel.get_arg_info(i, info.TYPE_QUALIFIER)
         where = spaces[kernel.get_arg_info(i, info.ADDRESS_QUALIFIER)]
         scalar = np.dtype(_SCALARS[ctype]) if where == "private" and ctype in _SCALARS else None
@@ -303,11 +316,33 @@ def _parameters(kernel: Any) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
+def _lowered(device: Device, source: str, macros: dict[str, str]) -> Lowered | None:
+    """The text with half only as a way to store; None where there is no half in it, or that cannot be done.
+
+    In that case the compiler sees the text as it stands, and says what it makes of it.
+    """
+    if "half" not in macros.values() and not re.search(r"\bhalf\d*\b", COMMENT.sub(" ", source)):
+        return None
+    from .source import SourceError, enables_half, lower
+
+    if enables_half(source):
+        return None
+    try:
+        return lower(source, macros, frozenset(device.cl_device.extensions.split()))
+    except SourceError:
+        return None
+
+
 _build_lock = threading.RLock()
 
 
-def _kernel(device: Device, text: str, options: tuple[str, ...], name: str, source: str, skip: int, file: str) -> Any:
-    """A pyopencl Kernel; the program it comes from is built once for a text and its options."""
+def _kernel(
+    device: Device, text: str, options: tuple[str, ...], name: str, explained: Callable[[str], str], file: str
+) -> Any:
+    """A pyopencl Kernel; the program it comes from is built once for a text and its options.
+
+    `explained` makes sentences of a build log.
+    """
     import pyopencl as cl
 
     with _build_lock:
@@ -322,7 +357,7 @@ def _kernel(device: Device, text: str, options: tuple[str, ...], name: str, sour
                     program = cl.Program(device.context, text).build(list(options), cache_dir=False)  # type: ignore[arg-type]
             except cl.Error as error:
                 device.raise_if_lost(f"the build of {name}", error)
-                raise KernelBuildError(explain(str(error), source, skip, file)) from None
+                raise KernelBuildError(explained(str(error))) from None
             device.programs[(text, options)] = program
         try:
             return cl.Kernel(program, name)
@@ -341,6 +376,7 @@ class Launch:
     global_size: Size
     local_size: Size
     event: Any = None
+    instrumented: bool = False  # what ran was the recording or the checking form of the kernel
 
     def run(self) -> None:
         """Enqueue it, as it is."""

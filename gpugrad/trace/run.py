@@ -82,6 +82,7 @@ class Run:
             self.launch.event = cl.enqueue_nd_range_kernel(
                 self.device.queue, self.cl_kernel, self.launch.global_size, self.launch.local_size
             )
+            self.launch.instrumented = True
             self._read(wanted, counts)
             if len(rows):
                 self._read(events, rows)
