@@ -100,14 +100,11 @@ class Array:
         return self._sub_buffer
 
     def write(self, host: np.ndarray) -> None:
-        """Overwrite the contents from a NumPy array of the same shape and dtype."""
+        """Overwrite the contents from a NumPy array of the same shape and dtype, which may be changed at once."""
         if host.shape != self.shape or host.dtype != self.dtype:
             raise ValueError(f"write: host is {host.dtype}{host.shape}; this array is {self.dtype}{self.shape}")
         if self.size:
-            import pyopencl as cl
-
-            host = np.ascontiguousarray(host)
-            self.device.guarded("a copy to the device", cl.enqueue_copy, self.device.queue, self.buffer, host)
+            self.device.upload(self.buffer, host)
         self.state.writer = "host"
         self.state.version += 1
 
@@ -118,9 +115,7 @@ class Array:
         self.device.check_alive()
         host = np.empty(self.shape, self.dtype)
         if self.size:
-            import pyopencl as cl
-
-            self.device.guarded("a copy to the host", cl.enqueue_copy, self.device.queue, host, self.buffer)
+            self.device.download(host, self.buffer)
         check_guards(self.device)
         return host
 

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .errors import DeviceLost, NoDeviceError
 
 if TYPE_CHECKING:
     import pyopencl as cl
+
+
+MAX_UPLOADS = 64  # copies to the device that may be under way at once
 
 
 class Device:
@@ -57,6 +63,8 @@ class Device:
                 ) from error
             raise NoDeviceError(f"{self.name}: its driver gives no context ({_first_line(error)})") from error
         self.queue: cl.CommandQueue = cl.CommandQueue(self.context)
+        #: Events of copies to the device, the oldest first. Each holds what it copies, and to drop one waits for it.
+        self._uploads: deque[Any] = deque()
         #: Built programs by (text, options), and kernels by (Kernel, dtype, defines); see program.py.
         self.programs: dict[Any, Any] = {}
         self.kernels: dict[Any, Any] = {}
@@ -88,6 +96,30 @@ class Device:
         """Wait until everything enqueued so far has run."""
         self.check_alive()
         self.guarded("waiting for the queue", self.queue.finish)
+
+    def upload(self, buffer: cl.Buffer, host: np.ndarray) -> None:
+        """Copy `host` into `buffer` when the queue comes to it. Nobody waits for that: a copy of `host` is made now."""
+        import pyopencl as cl
+
+        what, copy = "a copy to the device", np.array(host, order="C")
+        with self.lock:
+            self._uploads.append(self.guarded(what, cl.enqueue_copy, self.queue, buffer, copy, is_blocking=False))
+            if len(self._uploads) > MAX_UPLOADS:  # or host memory would fill up
+                self.guarded(what, self._uploads[0].wait)
+            self._forget_uploads()
+
+    def download(self, host: np.ndarray, buffer: cl.Buffer) -> None:
+        """Copy `buffer` into `host`, and wait for it."""
+        import pyopencl as cl
+
+        self.guarded("a copy to the host", cl.enqueue_copy, self.queue, host, buffer)
+        with self.lock:
+            self._forget_uploads()
+
+    def _forget_uploads(self) -> None:
+        """Let go of what has been copied (0: done; below: failed)."""
+        while self._uploads and self._uploads[0].command_execution_status <= 0:
+            self._uploads.popleft()
 
     def guarded(self, what: str, call: Any, *args: Any, **kwargs: Any) -> Any:
         """`call(...)`, with a driver error that means a dead context turned into DeviceLost."""

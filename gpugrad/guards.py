@@ -52,11 +52,9 @@ def check_guards(device: Device) -> None:
     guards: Guards | None = device.cache.get("guards")
     if guards is None:
         return
-    import pyopencl as cl
-
     with device.lock:
         host = np.empty(4, np.int32)
-        device.guarded("a copy to the host", cl.enqueue_copy, device.queue, host, guards.flag.buffer)
+        device.download(host, guards.flag.buffer)
         if host[0] == 0:
             return
         guards.flag.write(np.zeros(4, np.int32))
