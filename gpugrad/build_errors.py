@@ -13,10 +13,11 @@ _MESSAGE = re.compile(
 )
 
 
-def explain(log: str, source: str, skip: int = 0, file: str = "<your kernel>") -> str:
+def explain(log: str, source: str, skip: int = 0, file: str = "<your kernel>", caret: bool = True) -> str:
     """The build log `log` of `source` as sentences: each error with its line and a caret below the column.
 
-    `skip` lines stood before the source when it was compiled. A log of an unknown form is passed on whole.
+    `skip` lines stood before the source when it was compiled; without `caret` its columns were others. A log of an
+    unknown form is passed on whole.
     """
     lines = source.split("\n")
     told = []
@@ -25,7 +26,9 @@ def explain(log: str, source: str, skip: int = 0, file: str = "<your kernel>") -
         column = int(match["c1"] or match["c2"])
         text = f"{file}, line {line}: {match['m1'] or match['m2']}"
         if 1 <= line <= len(lines):
-            text += f"\n    {lines[line - 1].replace(chr(9), ' ')}\n    {' ' * (column - 1)}^"
+            text += f"\n    {lines[line - 1].replace(chr(9), ' ')}"
+            if caret:
+                text += f"\n    {' ' * (column - 1)}^"
         if text not in told:
             told.append(text)
     if not told:

@@ -12,10 +12,9 @@ import numpy as np
 from .array import Array
 from .device import Device, current_device
 from .errors import KernelArgumentError
-from .program import Argument, Compiled, Launch, Local, Parameter, Size, intercepted, intercepting
+from .program import COMMENT, Argument, Compiled, Launch, Local, Parameter, Size, intercepted, intercepting
 
 _KERNEL = re.compile(r"\b(?:__)?kernel\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?void\s+(\w+)", re.DOTALL)
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _C_OF = {"f2": "half", "f4": "float", "f8": "double", "i4": "int", "u1": "uchar", "b1": "uchar"}
 
 
@@ -31,7 +30,7 @@ class CustomKernel:
     def __init__(self, source: str, name: str | None = None, arguments: dict[str, str] | None = None):
         if not isinstance(source, str):
             raise TypeError(f"kernel: source is {type(source).__name__}; it is the text of an OpenCL C kernel")
-        found = _KERNEL.findall(_COMMENT.sub(" ", source))
+        found = _KERNEL.findall(COMMENT.sub(" ", source))
         if name is None:
             if len(found) != 1:
                 raise ValueError(

@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -176,8 +176,8 @@ class Compiled:
         if lowered is not None:
             text, skip, self.options = lowered.text, 0, (*OPTIONS, *device.build_options)
         # The columns of lowered text are others.
-        caret = lowered is None
-        self.cl_kernel = _kernel(device, text, self.options, name, lambda log: explain(log, source, skip, file, caret), file)
+        explained = partial(explain, source=source, skip=skip, file=file, caret=lowered is None)
+        self.cl_kernel = _kernel(device, text, self.options, name, file, explained)
         self.parameters = _parameters(self.cl_kernel, lowered)
         self.arguments = arguments
         names = [p.name for p in self.parameters]
@@ -327,8 +327,9 @@ def _lowered(device: Device, source: str, macros: dict[str, str]) -> Lowered | N
 
     if enables_half(source):
         return None
+    extensions = frozenset(device.cl_device.extensions.split())
     try:
-        return lower(source, macros, frozenset(device.cl_device.extensions.split()))
+        return lower(source, macros, extensions, by_hand=device.kind == "cpu")
     except SourceError:
         return None
 
@@ -337,7 +338,7 @@ _build_lock = threading.RLock()
 
 
 def _kernel(
-    device: Device, text: str, options: tuple[str, ...], name: str, explained: Callable[[str], str], file: str
+    device: Device, text: str, options: tuple[str, ...], name: str, file: str, explained: Callable[[str], str]
 ) -> Any:
     """A pyopencl Kernel; the program it comes from is built once for a text and its options.
 

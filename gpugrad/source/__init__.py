@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .errors import SourceError, Unsupported
-from .half import enables_half, lower_half
+from .half import Lowered, enables_half, lower, lower_half
 from .record import PARAMETERS, Instrumented, instrument
 from .tables import KINDS, Argument, Buffer, Signature, Site
 from .unit import Unit
 
 __all__ = [
-    "KINDS", "PARAMETERS", "Argument", "Buffer", "Instrumented", "Signature", "Site", "SourceError", "Unsupported",
-    "instrument", "lower_half", "parse",
+    "KINDS", "PARAMETERS", "Argument", "Buffer", "Instrumented", "Lowered", "Signature", "Site", "SourceError",
+    "Unsupported", "enables_half", "instrument", "lower", "lower_half", "parse",
 ]  # fmt: skip
 
 

@@ -12,12 +12,16 @@ Text that enables cl_khr_fp16 itself is left to the device.
 
 from __future__ import annotations
 
+import importlib.resources
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 
 from . import opencl, tree
 from .layout import Base, Pointer, decay
 from .statements import Writer
+from .tables import Signature
 from .tree import Expr
 from .unit import Unit
 
@@ -43,21 +47,34 @@ class HalfWords:
             raise self.unit.source.unsupported(f"{e.name}() is not supported: {why}", self.tokens[e.t0])
 
 
+@cache
+def conversions() -> str:
+    return importlib.resources.files(__package__).joinpath("half.cl").read_text(encoding="utf-8")
+
+
 class HalfWriter(HalfWords, Writer):
-    def __init__(self, unit: Unit) -> None:
+    """`by_hand`: scalars are converted by the functions of half.cl instead of vload_half and vstore_half."""
+
+    def __init__(self, unit: Unit, by_hand: bool = False) -> None:
         super().__init__(unit)
+        self.by_hand = by_hand
         self.helpers: dict[str, str] = {}
 
     def touches(self, e: Expr) -> bool:
         return self.unit.half_is_storage and e.space is not None and is_half(e)
 
     def load(self, e: Expr, address: str) -> str:
+        if self.by_hand and not self.count(e):
+            return f"gg_float(*({address}))"
         return f"vload_half{self.count(e)}(0, {half_pointer(e.space, address, True)})"
 
     def store(self, e: Expr, address: str, value: str, used: bool) -> str:
         n = self.count(e)
+        if not used and self.by_hand and not n:
+            return f"(*({address}) = gg_half({value}))"
         if not used:
-            return f"vstore_half{n}({value}, 0, {half_pointer(e.space, address, False)})"
+            # The cast is the assignment's own conversion: there is no vstore_half of an integer.
+            return f"vstore_half{n}((float{n})({value}), 0, {half_pointer(e.space, address, False)})"
         name, space = f"gg_store_half{n}_{e.space}", f"__{e.space}"
         self.helpers[name] = (
             f"float{n} {name}(volatile {space} ushort *p, float{n} v) {{ {space} half *h = ({space} half *)p; "
@@ -106,23 +123,43 @@ class HalfWriter(HalfWords, Writer):
             if isinstance(item, tree.Function):
                 out += [self.helpers.pop(name) for name in list(self.helpers)]
             out += self.out
-        return "".join(out).lstrip()
+        return conversions() * self.by_hand + "".join(out).lstrip()
 
 
 def enables_half(text: str) -> bool:
     return re.search(r"#\s*pragma\s+OPENCL\s+EXTENSION\s+(cl_khr_fp16|all)\s*:\s*enable", text) is not None
 
 
-def lower_half(text: str, defines: Mapping[str, str] | None = None, extensions: frozenset[str] = frozenset()) -> str:
+@dataclass(frozen=True)
+class Lowered:
+    """Text in which half is only a way to store, and its kernels as their author declared them, by name."""
+
+    text: str
+    kernels: Mapping[str, Signature]
+
+
+def lower(
+    text: str,
+    defines: Mapping[str, str] | None = None,
+    extensions: frozenset[str] = frozenset(),
+    by_hand: bool = False,
+) -> Lowered:
     """The same kernels, with every half in global and local memory reached by vload_half and vstore_half.
 
     `defines` are the macros that the build would set by -D (`{"T": "half", "A": "float"}`), `extensions` the
-    device's. The result has all macros expanded, keeps its lines, and needs no -D. Raises SourceError where the
-    text does not parse, Unsupported where it cannot be lowered.
+    device's. `by_hand` converts scalars by integer arithmetic instead (half.cl), to the same bits but for a NaN's.
+    The result has all macros expanded, keeps its lines, and needs no -D. Raises SourceError where the text does not
+    parse, Unsupported where it cannot be lowered.
     """
     try:
-        return HalfWriter(Unit(text, defines or {}, extensions, not enables_half(text))).run()
+        unit = Unit(text, defines or {}, extensions, not enables_half(text))
+        return Lowered(HalfWriter(unit, by_hand).run(), unit.kernels)
     except RecursionError:
         from .errors import SourceError
 
         raise SourceError("the text is nested too deeply") from None
+
+
+def lower_half(text: str, defines: Mapping[str, str] | None = None, extensions: frozenset[str] = frozenset()) -> str:
+    """The text of `lower`."""
+    return lower(text, defines, extensions).text
