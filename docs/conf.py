@@ -54,7 +54,7 @@ SECTIONS = {
     "gradients": ("autograd", "autograd.gradcheck"),
     "files": ("serialize",),
     "kernels": ("custom", "kernels", "program"),
-    "watching": ("trace",),
+    "watching": ("trace", "profiling"),
     "devices": ("device", "generator", "memory"),
     "errors": ("errors",),
 }

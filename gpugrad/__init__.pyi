@@ -32,6 +32,7 @@ from .errors import (
 )
 from .generator import Generator as Generator, default_generator as default_generator, manual_seed as manual_seed
 from .kernels import use_kernels as use_kernels
+from .profiling import profile as profile
 from .program import Local as Local, on_launch as on_launch
 from .serialize import load as load, save as save
 from .trace import KernelFault as KernelFault, sanitize as sanitize, sanitizer as sanitizer, trace as trace

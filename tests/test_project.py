@@ -96,6 +96,7 @@ LAYERS = [
     {"program", "build_errors", "custom"},
     {"trace"},
     {"kernels"},
+    {"profiling"},
     {"autograd"},
     {"nn", "optim", "serialize"},
     {"data", "models"},

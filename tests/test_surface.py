@@ -14,7 +14,8 @@ from gpugrad import data, nn, optim
 
 TOP = """tensor zeros ones full arange rand randn zeros_like ones_like from_numpy manual_seed no_grad cat stack where
 maximum minimum grad autograd gradcheck gradgradcheck save load kernel Local Array use_kernels use_device on_launch
-float32 float16 float64 int32 uint8 bool DeviceLost OutOfDeviceMemory GpugradError kernels nn optim data
+float32 float16 float64 int32 uint8 bool DeviceLost OutOfDeviceMemory GpugradError kernels nn optim data trace
+sanitize sanitizer profile
 device""".split()
 
 TENSOR = """shape dtype ndim device grad requires_grad is_leaf grad_fn T numpy item tolist detach clone to backward
