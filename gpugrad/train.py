@@ -185,7 +185,7 @@ def train(run: Run, out: Path, show_bar: bool | None = None) -> None:
 
 def draw(run: Run, out: Path) -> None:
     """The two pictures of a run."""
-    from .viz.training import curve, gallery
+    from .viz.plots import curve, gallery
 
     history, test = run.history, run.test_set
     title = f"{100 * history.accuracy[-1]:.2f} % of {len(test):,} test digits right, after {run.done} epochs"

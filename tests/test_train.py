@@ -16,7 +16,7 @@ from gpugrad.data import mnist
 from gpugrad.errors import DataError
 from gpugrad.models import course_cnn
 from gpugrad.train import Run, Settings
-from gpugrad.viz.training import curve, gallery
+from gpugrad.viz.plots import curve, gallery
 
 
 def write_idx(path, array):

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 import gpugrad as gg
 from gpugrad.models import course_cnn
-from gpugrad.viz.training import INK, LINE, MUTED, PAPER
+from gpugrad.viz.plots import INK, LINE, MUTED, PAPER
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNEL = "conv2d_direct"
