@@ -353,6 +353,26 @@ def test_a_function_with_two_outputs_and_one_that_is_not_differentiable(device):
     assert x.grad.tolist() == [5, 5]
 
 
+@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize(
+    ("result", "match"),
+    [
+        (lambda x: [x * 2], "Odd.forward returned list; it returns a tensor or a tuple of tensors"),
+        (lambda x: 3.0, "Odd.forward returned float"),
+        (lambda x: None, "Odd.forward returned NoneType"),
+        (lambda x: (x * 2, 3), "Odd.forward returned a tuple with int at place 1"),
+    ],
+)
+def test_a_forward_that_returns_no_tensor_is_named(device, result, match, recorded):
+    class Odd(gg.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return result(x)
+
+    with pytest.raises(TypeError, match=match):
+        Odd.apply(leaf([1.0, 2.0]) if recorded else gg.ones(2))
+
+
 @pytest.mark.parametrize(
     "result, error, match",
     [

@@ -251,6 +251,17 @@ def test_wrong_arguments_are_refused(device, call, error, message):
         call(gg.Array.empty((2, 3, 4)), gg.Array.empty((3,)))
 
 
+@pytest.mark.parametrize("momentum", [0.1, None])
+@pytest.mark.parametrize("wrong", [lambda: gg.ones(2, 4, 5, 5), lambda: gg.ones(1, 3, 1, 1), lambda: gg.ones(2, 3)])
+def test_a_batch_that_is_refused_is_not_counted(device, wrong, momentum):
+    layer = gg.nn.BatchNorm2d(3, momentum=momentum)
+    with pytest.raises(ValueError):
+        layer(wrong())
+    assert layer.num_batches_tracked.item() == 0
+    layer(gg.ones(2, 3, 4, 4))
+    assert layer.num_batches_tracked.item() == 1
+
+
 @pytest.mark.parametrize(
     ("settings", "error"),
     [({"eps": float("nan")}, ValueError), ({"eps": -5.0}, ValueError), ({"momentum": float("inf")}, ValueError),

@@ -206,6 +206,14 @@ def test_scratch_that_is_too_small_is_refused_with_the_formula(device, rng, func
     case.run(function, scratch=Array.empty((540,)))
 
 
+@pytest.mark.parametrize("argument", ["out", "scratch"])
+def test_a_column_matrix_that_is_also_something_else_is_refused(device, argument):
+    x, dy, memory = Array.empty((1, 1, 3, 3)), Array.empty((1, 1, 3, 3)), Array.empty((1, 1, 9))
+    col, other = memory, memory.reshape(1, 1, 3, 3) if argument == "scratch" else memory._view((1, 1, 1, 1), 0)
+    with pytest.raises(ValueError, match=f"{argument} shares memory"):
+        conv2d_backward_weight(x, (1, 1, 1, 1), dy, col=col, **{argument: other})
+
+
 def test_scratch_is_refused_where_it_is_also_something_else(device, rng):
     x = Array.empty((1, 1, 30, 30))
     weight = Array.empty((1, 1, 1, 1))

@@ -389,6 +389,15 @@ def test_wrong_initialisation_is_refused(call, error, message):
         call()
 
 
+@pytest.mark.parametrize("copied", [lambda t: t[1:], lambda t: t.T, lambda t: t[:1].expand(4, 4)])
+@pytest.mark.parametrize("name", [n for n in dir(init) if n.endswith("_") and not n.startswith("_")])
+def test_initialisation_of_a_copy_is_refused_as_it_would_go_nowhere(device, name, copied):
+    weight = gg.ones(4, 4)
+    with pytest.raises(gg.AutogradError, match=rf"{name}: this tensor came from .*\.clone\(\)"):
+        getattr(init, name)(copied(weight), *([0.5] if name == "constant_" else []))
+    assert (weight.numpy() == 1).all()
+
+
 def test_a_parameter_shares_memory_and_says_so():
     data = gg.ones(2)
     nn.Parameter(data)

@@ -1,5 +1,6 @@
 """Element-wise ops on tensors: values against NumPy, both derivatives, broadcasting, promotion, and PyTorch's word."""
 
+import itertools
 import math
 
 import numpy as np
@@ -8,6 +9,7 @@ from samples import Launches
 
 import gpugrad as gg
 from gpugrad.autograd import ops
+from gpugrad.dtypes import result_type
 
 
 def leaf(a, dtype=np.float64):
@@ -202,6 +204,7 @@ def test_clamp_passes_the_gradient_at_its_bounds(device):
 # Promotion
 
 DTYPES = ["bool", "uint8", "int32", "float32", "float64"]
+ALL_DTYPES = [*DTYPES, "float16"]
 
 
 @pytest.mark.parametrize("a", DTYPES)
@@ -213,6 +216,39 @@ def test_two_tensors_are_promoted_to_the_wider(device, a, b):
     assert gg.where(x == y, x, y).dtype == wider
     assert (x / y).dtype == (wider if wider.startswith("float") else "float32")
     assert (x < y).dtype == gg.bool
+
+
+@pytest.mark.parametrize("b", ALL_DTYPES)
+@pytest.mark.parametrize("a", ALL_DTYPES)
+def test_a_0d_tensor_beside_another_is_promoted_as_in_pytorch(a, b):
+    torch = pytest.importorskip("torch", reason="parity with PyTorch needs PyTorch")
+    for a_ndim, b_ndim in itertools.product((0, 1, 2), repeat=2):
+        theirs = [torch.ones((2,) * n, dtype=getattr(torch, t)) for t, n in ((a, a_ndim), (b, b_ndim))]
+        expected = str(torch.result_type(*theirs)).removeprefix("torch.")
+        assert result_type(np.dtype(a), np.dtype(b), a_ndim, b_ndim) == expected, (a_ndim, b_ndim)
+
+
+@pytest.mark.parametrize(
+    ("main", "number", "expected"),
+    [
+        ("float32", "float64", "float32"),
+        ("int32", "float64", "float64"),
+        ("int32", "float32", "float32"),
+        ("uint8", "int32", "uint8"),
+        ("bool", "uint8", "uint8"),
+        ("float64", "float32", "float64"),
+    ],
+)
+def test_ops_take_a_0d_tensor_for_a_number_of_its_category(device, main, number, expected):
+    if "float64" in (main, number) and not device.has_float64:
+        pytest.skip("the device has no float64")
+    x, n = gg.tensor(np.ones(3, main)), gg.tensor(np.ones((), number))
+    assert (x * n).dtype == (n * x).dtype == gg.maximum(x, n).dtype == gg.where(x == n, n, x).dtype == expected
+    if main == expected:
+        x.mul_(n)  # fits
+    else:
+        with pytest.raises(TypeError, match=f"the result is {expected}"):
+            x.mul_(n)
 
 
 @pytest.mark.parametrize("kind", DTYPES)

@@ -167,6 +167,10 @@ BAD = [
         ValueError,
         r"target has shape \(3,\); input is .* \(2,\)",
     ),
+    (lambda: ops.cross_entropy(x32(2, 3), x32(2, 3), gg.ones(2)), ValueError, r"weight has shape \(2,\); .* 3 classes"),
+    (lambda: ops.cross_entropy(x32(2, 3), x32(2, 3), gg.ones(1)), ValueError, r"weight has shape \(1,\); .* 3 classes"),
+    (lambda: ops.cross_entropy(x32(2, 3), x32(2, 3), gg.ones(3, dtype=gg.int32)), TypeError, "weight is int32, input"),
+    (lambda: ops.mse_loss(x32(2, 3), x32(2, 4)), ValueError, r"mse_loss: shapes \(2, 3\) and \(2, 4\) do not"),
     (lambda: ops.cross_entropy(x32(2, 3), x32(2, 3), ignore_index=1), ValueError, "ignore_index is for class numbers"),
     (lambda: ops.cross_entropy(x32(2, 3), gg.zeros(2, 3, dtype=gg.float64)), TypeError, "target is float64, input is"),
     (

@@ -218,6 +218,68 @@ def test_groups_can_be_added_later(device):
     assert (a.detach().numpy() == 0.5).all() and (b.detach().numpy() == 0).all()
 
 
+@pytest.mark.parametrize(("rule", "given"), [("SGD", {"momentum": 0.9}), ("Adam", {"lr": 0.1}), ("AdamW", {"lr": 0.1})])
+@pytest.mark.parametrize("how", ["appended", "new group"])
+def test_a_parameter_that_comes_after_the_first_step_is_trained_as_in_pytorch(device, rng, rule, given, how):
+    torch = pytest.importorskip("torch", reason="parity with PyTorch needs PyTorch")
+    start, slopes = rng.standard_normal((2, 7)).astype(np.float32), rng.standard_normal((5, 2, 7)).astype(np.float32)
+
+    def trained(library, make, as_tensor):
+        a, b = (make(v) for v in start)
+        optimizer = getattr(library, rule)([a], **given)
+        for i, (ga, gb) in enumerate(slopes):
+            if i == 2 and how == "appended":
+                optimizer.param_groups[0]["params"].append(b)
+            elif i == 2:
+                optimizer.add_param_group({"params": [b], "lr": 0.05})
+            a.grad, b.grad = as_tensor(ga), as_tensor(gb)
+            optimizer.step()
+        return a.detach().numpy(), b.detach().numpy()
+
+    ours = trained(optim, lambda v: gg.tensor(v, requires_grad=True), gg.tensor)
+    theirs = trained(torch.optim, lambda v: torch.tensor(v, requires_grad=True), torch.tensor)
+    for mine, other, before in zip(ours, theirs, start):
+        assert not np.array_equal(mine, before)
+        np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-6)  # five steps' roundings
+
+
+def test_a_parameter_that_leaves_its_group_is_forgotten_and_the_others_go_on(device):
+    a, b, c = tensors([np.zeros(3, np.float32)] * 3)
+    optimizer = optim.SGD([a, b, c], lr=1.0, momentum=0.5)
+    a.grad = b.grad = c.grad = gg.ones(3)
+    optimizer.step()
+    optimizer.param_groups[0]["params"].pop(1)
+    assert set(optimizer.state_dict()["state"]) == {0, 1}
+    optimizer.step()
+    assert (b.detach().numpy() == -1).all()
+    for p in (a, c):
+        assert (p.detach().numpy() == -1 - 1.5).all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        (lambda p: 3, TypeError, r"params\[1\] is int"),
+        (lambda p: p * 2, ValueError, "was computed"),
+        (lambda p: p, ValueError, "given twice"),
+    ],
+)
+def test_what_is_appended_is_checked_at_the_next_step(device, wrong, error, message):
+    (p,) = tensors([np.zeros(3, np.float32)])
+    optimizer = optim.SGD([p], lr=1.0)
+    p.grad = gg.ones(3)
+    optimizer.step()
+    optimizer.param_groups[0]["params"].append(wrong(p))
+    with pytest.raises(error, match=message):
+        optimizer.step()
+    assert (p.detach().numpy() == -1).all()
+
+
+def test_a_closure_that_cannot_be_called_is_refused(device):
+    with pytest.raises(TypeError, match=r"SGD\.step: closure is 3"):
+        optim.SGD(tensors([np.zeros(3, np.float32)])).step(3)
+
+
 def test_parameters_of_two_dtypes(device):
     if not device.has_float64:
         pytest.skip("the device has no float64")
@@ -500,6 +562,17 @@ def test_a_schedule_goes_on_from_its_state(name, tmp_path):
         whole.step()
         schedule.step()
         assert schedule.get_last_lr() == whole.get_last_lr()
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_a_group_that_is_added_later_is_scheduled_from_then_on(name):
+    optimizer, schedule = scheduled(optim, lambda: gg.ones(1, requires_grad=True), name)
+    first_rate = optimizer.param_groups[-1]["initial_lr"]
+    optimizer.add_param_group({"params": [gg.ones(1, requires_grad=True)], "lr": first_rate})
+    for _ in range(3):
+        schedule.step()
+        *_, last, added = schedule.get_last_lr()
+        assert added == last
 
 
 def test_a_schedule_can_begin_at_a_later_epoch():

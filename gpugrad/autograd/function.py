@@ -129,6 +129,8 @@ class Function:
             result = cls.forward(ctx, *args)
         finally:
             _enabled.reset(token)
+        if result.__class__ not in _tensor_classes:
+            _check_outputs(cls, result)
         if not record:
             return result
         outputs = result if isinstance(result, tuple) else (result,)
@@ -142,6 +144,20 @@ class Function:
         ctx._saved = tuple([_save(t, args, outputs) for t in ctx._to_save])
         ctx._to_save = ctx._non_differentiable = ()
         return outputs if isinstance(result, tuple) else outputs[0]
+
+
+def _check_outputs(function: type[Function], result: Any) -> None:
+    """Raise TypeError where forward returned anything but a tensor or a tuple of tensors."""
+    if not isinstance(result, tuple):
+        raise TypeError(
+            f"{function.__name__}.forward returned {type(result).__name__}; it returns a tensor or a tuple of tensors"
+        )
+    for i, out in enumerate(result):
+        if out.__class__ not in _tensor_classes:
+            raise TypeError(
+                f"{function.__name__}.forward returned a tuple with {type(out).__name__} at place {i}; each must be a "
+                "tensor"
+            )
 
 
 def _among(tensor: Any, others: tuple[Any, ...]) -> bool:

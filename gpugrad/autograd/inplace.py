@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import float32, promote
+from ..dtypes import float32, result_type
 from ..errors import AutogradError
 from ..kernels.broadcast import broadcast_shape
 from ..kernels.elementwise import binary, copy
@@ -60,7 +60,7 @@ def _fitted(name: str, op: str, tensor: Tensor, other: Any) -> Any:
     else:
         if other.device is not tensor.device:
             raise ValueError(f"{name}: other is on {other.device}, the tensor on {tensor.device}; put both on one")
-        wider = promote(dtype, other.dtype)
+        wider = result_type(dtype, other.dtype, tensor.ndim, other.ndim)
         if broadcast_shape(name, tensor.shape, other.shape) != tensor.shape:
             raise ValueError(f"{name}: other has shape {other.shape}; it does not fit into the tensor's {tensor.shape}")
     if op == "div" and wider.kind != "f":
@@ -76,13 +76,18 @@ def _category(dtype: np.dtype) -> str:
     return "i" if dtype.kind == "u" else dtype.kind
 
 
-def _recorded(name: str, tensor: Tensor, args: tuple[Any, ...]) -> bool:
-    """Whether a change must be recorded; AutogradError where it must not be made."""
+def refuse_copy(name: str, tensor: Tensor) -> None:
+    """Raise AutogradError for what a slice, permute, transpose, .T or expand gave: a change would go nowhere."""
     if tensor._copied_by is not None:
         raise AutogradError(
             f"{name}: this tensor came from {tensor._copied_by}, which copies in gpugrad, so the original would stay "
             "as it is. Write into the original (x[i] = v), or call .clone() on this one to have a copy to change"
         )
+
+
+def _recorded(name: str, tensor: Tensor, args: tuple[Any, ...]) -> bool:
+    """Whether a change must be recorded; AutogradError where it must not be made."""
+    refuse_copy(name, tensor)
     if not is_grad_enabled() or not any(isinstance(a, Tensor) and a.requires_grad for a in (tensor, *args)):
         return False
     if tensor.grad_fn is None and tensor.requires_grad:

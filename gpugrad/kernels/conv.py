@@ -22,9 +22,7 @@ from .tuning import tuned
 
 _FORWARD = Kernel("conv.cl", "conv2d_direct", x="in N C H W", weight="in CO CG KH KW", y="out N CO OH OW")
 _INPUT = Kernel("conv.cl", "conv2d_direct_input", weight="in CO CG KH KW", dy="in N CO OH OW", dx="out N C H W")
-_WEIGHT = Kernel(
-    "conv.cl", "conv2d_direct_weight", x="in N C H W", dy="in N CO OH OW", dweight="out CO (CG KH KW)"
-)
+_WEIGHT = Kernel("conv.cl", "conv2d_direct_weight", x="in N C H W", dy="in N CO OH OW", dweight="out CO (CG KH KW)")
 
 
 def conv2d(
@@ -119,8 +117,9 @@ def conv2d_backward_weight(
         check_same(function, input=input, col=col)
         if col.shape != p.col:
             raise ValueError(f"{function}: col has shape {col.shape}; im2col of this input gives {p.col}")
-    out = check_out(function, out, p.weight, input.dtype, input.device, input, grad_output)
-    scratch = _check_scratch(function, scratch, p, out, input, grad_output)
+    read = (input, grad_output) if col is None else (input, grad_output, col)
+    out = check_out(function, out, p.weight, input.dtype, input.device, *read)
+    scratch = _check_scratch(function, scratch, p, out, *read)
     default = "im2col" if col is not None else _default(function, p, input, scratch, ("im2col", "gemm"))
     run, custom = resolve(function, variant, default)
     run(custom, p, input, grad_output, out, scratch, col)

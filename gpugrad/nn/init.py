@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..autograd.inplace import refuse_copy
 from ..autograd.tensor import Tensor
 from ..generator import Generator
 from ..kernels import fill, normal, uniform
@@ -32,12 +33,14 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 def zeros_(tensor: Tensor) -> Tensor:
     """Zeros."""
-    return constant_(tensor, 0.0)
+    fill(_check("zeros_", tensor).array, 0.0)
+    return tensor
 
 
 def ones_(tensor: Tensor) -> Tensor:
     """Ones."""
-    return constant_(tensor, 1.0)
+    fill(_check("ones_", tensor).array, 1.0)
+    return tensor
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
@@ -124,4 +127,5 @@ def _kaiming(function: str, tensor: Tensor, a: float, mode: str, nonlinearity: s
 def _check(function: str, tensor: Any) -> Tensor:
     if not isinstance(tensor, Tensor):
         raise TypeError(f"{function}: tensor is {type(tensor).__name__}; it must be a tensor")
+    refuse_copy(function, tensor)
     return tensor

@@ -48,11 +48,10 @@ class BatchNorm2d(Module):
             given = f"of shape {input.shape}" if isinstance(input, Tensor) else type(input).__name__
             raise ValueError(f"BatchNorm2d: input is {given}; it must be a tensor (N, {self.num_features}, H, W)")
         momentum = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # waits for the device, as the number decides what is launched
-                momentum = 1.0 / self.num_batches_tracked.item()
-        return F.batch_norm(
+        counted = self.num_batches_tracked if self.training else None
+        if counted is not None and self.momentum is None:
+            momentum = 1.0 / (counted.item() + 1)  # waits for the device, as the number decides what is launched
+        output = F.batch_norm(
             input,
             self.running_mean,
             self.running_var,
@@ -62,6 +61,9 @@ class BatchNorm2d(Module):
             momentum,
             self.eps,
         )
+        if counted is not None:
+            counted.add_(1)  # only now: a batch that was refused is none
+        return output
 
     def extra_repr(self) -> str:
         return (

@@ -42,6 +42,9 @@ class LRScheduler:
     def step(self) -> None:
         """Count one more step, and set the rates that follow from it."""
         self.last_epoch += 1
+        for group in self.optimizer.param_groups[len(self.base_lrs) :]:  # added since; its rate is a first one too
+            group.setdefault("initial_lr", group["lr"])
+            self.base_lrs.append(group["initial_lr"])
         for i, group in enumerate(self.optimizer.param_groups):
             group["lr"] = self.rate(i)
 
@@ -117,7 +120,10 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class LambdaLR(LRScheduler):
-    """Times lr_lambda(number of steps): one function, or a list with one for each group."""
+    """Times lr_lambda(number of steps): one function, or a list with one for each group.
+
+    A group that the optimiser gets later goes by the last function.
+    """
 
     def __init__(
         self,
@@ -134,4 +140,4 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def factor(self, group: int) -> float:
-        return self.lr_lambdas[group](self.last_epoch)
+        return self.lr_lambdas[min(group, len(self.lr_lambdas) - 1)](self.last_epoch)

@@ -11,6 +11,7 @@ import numpy as np
 from ..array import Array
 from ..autograd.mode import enable_grad
 from ..autograd.tensor import Tensor
+from ..kernels.elementwise import copy
 from ..kernels.optim import Packed
 
 
@@ -29,6 +30,17 @@ class Bundle:
     @property
     def arrays(self) -> list[Array]:
         return [p.array for p in self.parameters]
+
+    def take_over(self, others: list[Bundle]) -> None:
+        """Go on with what `others` remember of these parameters, where that is all that is needed."""
+        known = [b for b in others if set(self.memory) <= set(b.memory)]
+        places = {id(p): (b, i) for b in known for i, p in enumerate(b.parameters)}
+        for k, p in enumerate(self.parameters):
+            if id(p) in places:
+                other, i = places[id(p)]
+                self.steps[k] = other.steps[i]
+                for name, packed in self.memory.items():
+                    copy(other.memory[name].parts[i], out=packed.parts[k])
 
     def gradients(self) -> Iterator[tuple[int, list[Array | None]]]:
         """Gradients by how many updates their parameters have had before; None stands for all others."""
@@ -78,7 +90,15 @@ class Optimizer:
             raise ValueError(
                 f"{self._name}: a parameter group sets {', '.join(sorted(unknown))}; it has {', '.join(self.defaults)}"
             )
-        seen = {id(p) for g in self.param_groups for p in g["params"]}
+        self._check_params(params, self.param_groups)
+        complete = {"params": params, **self.defaults, **{k: v for k, v in group.items() if k != "params"}}
+        self.check_settings(complete)
+        self.param_groups.append(complete)
+        self._bundles.append(None)
+
+    def _check_params(self, params: list[Any], others: list[dict[str, Any]]) -> None:
+        """Each is a tensor that was not computed, and stands in no other group."""
+        seen = {id(p) for g in others for p in g["params"]}
         for i, p in enumerate(params):
             if not isinstance(p, Tensor):
                 raise TypeError(f"{self._name}: params[{i}] is {type(p).__name__}; it must be a tensor")
@@ -87,10 +107,6 @@ class Optimizer:
             if id(p) in seen:
                 raise ValueError(f"{self._name}: params[{i}] (shape {p.shape}) is given twice")
             seen.add(id(p))
-        complete = {"params": params, **self.defaults, **{k: v for k, v in group.items() if k != "params"}}
-        self.check_settings(complete)
-        self.param_groups.append(complete)
-        self._bundles.append(None)
 
     def check_settings(self, group: dict[str, Any]) -> None:
         """Raise where a setting is out of range; subclasses check theirs."""
@@ -113,20 +129,33 @@ class Optimizer:
         raise NotImplementedError
 
     def bundles(self, number: int) -> list[Bundle]:
-        """The bundles of a group, made at its first step."""
-        found, group = self._bundles[number], self.param_groups[number]
-        names = self.memory_names(group)
-        if found is None or any(set(names) - set(b.memory) for b in found):
+        """The bundles of a group: made at its first step, and anew when its parameters, or the names, have changed."""
+        found, params = self._bundles[number], self.param_groups[number]["params"]
+        names = self.memory_names(self.param_groups[number])
+        if (
+            found is None
+            or any(set(names) - set(b.memory) for b in found)
+            or sorted(id(p) for b in found for p in b.parameters) != sorted(map(id, params))
+        ):
+            self._check_params(params, [g for i, g in enumerate(self.param_groups) if i != number])
             by_kind: dict[Any, list[Tensor]] = {}
-            for p in group["params"]:
+            for p in params:
                 by_kind.setdefault((p.dtype, p.device), []).append(p)
-            found = self._bundles[number] = [Bundle(ps, names) for ps in by_kind.values()]
+            before, found = found or [], [Bundle(ps, names) for ps in by_kind.values()]
+            for bundle in found:
+                bundle.take_over(before)
+            self._bundles[number] = found
         return found
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update each parameter that has a `.grad`. `closure`, if given, computes the loss first, which is returned."""
         loss = None
         if closure is not None:
+            if not callable(closure):
+                raise TypeError(
+                    f"{self._name}.step: closure is {closure!r}; it must be a function without arguments that gives "
+                    "the loss, or None"
+                )
             with enable_grad():
                 loss = closure()
         for number, group in enumerate(self.param_groups):
@@ -161,7 +190,8 @@ class Optimizer:
         """Everything needed to go on later, for `load_state_dict` and `gpugrad.save`; parameters go by number."""
         number = {id(p): i for i, p in enumerate(self._parameters())}
         groups = [{**g, "params": [number[id(p)] for p in g["params"]]} for g in self.param_groups]
-        return {"state": {number[id(p)]: s for p, s in self.state.items()}, "param_groups": groups}
+        state = {number[id(p)]: s for p, s in self.state.items() if id(p) in number}
+        return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from a `state_dict()` of an optimiser with the same parameters in the same groups."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...array import Array
 from ...dtypes import is_float
+from ...kernels.broadcast import broadcast_shape
 from ...kernels.checks import check_float, check_same
 from ...kernels.cross_entropy import CrossEntropy as Found
 from ...kernels.cross_entropy import Options, check_options, class_weights, cross_entropy_backward
@@ -129,6 +130,7 @@ def mse_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tenso
         E.check_tensor("mse_loss", t, name)
         check_float("mse_loss", name, t)
     check_same("mse_loss", input=input, target=target)
+    broadcast_shape("mse_loss", input.shape, target.shape)
     if input.shape != target.shape:
         # Legal, as in PyTorch, and hardly ever meant: (N, 1) with (N,) gives N * N differences.
         warnings.warn(
@@ -151,7 +153,11 @@ def _with_probabilities(input: Tensor, target: Tensor, weight: Tensor | None, op
             f"cross_entropy: target has shape {target.shape}; as probabilities (it is {target.dtype}) it needs input's "
             f"shape {input.shape}. Class numbers are integers"
         )
-    check_same("cross_entropy", input=input, target=target)
+    check_same("cross_entropy", input=input, target=target, weight=weight)
+    if weight is not None and weight.shape != (input.shape[1],):
+        raise ValueError(
+            f"cross_entropy: weight has shape {weight.shape}; input has {input.shape[1]} classes, one weight each"
+        )
     if options.ignore_index >= 0:
         raise ValueError("cross_entropy: ignore_index is for class numbers; target holds probabilities")
     if options.label_smoothing:

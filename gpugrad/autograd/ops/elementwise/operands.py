@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ....array import Shape
-from ....dtypes import bool_, float32, int32, promote
+from ....dtypes import bool_, float32, int32, result_type
 from ...function import _tensor_classes
 from ...tensor import Tensor
 
@@ -63,7 +63,7 @@ def pair(name: str, x: Operand, y: Operand) -> tuple[Operand, Operand]:
                 raise ValueError(f"{name}: input is on {a.device}, other on {b.device}; move one: .to(device)")
             if a.dtype is b.dtype or a.dtype == b.dtype:
                 return x, y
-            dtype = promote(a.dtype, b.dtype)
+            dtype = result_type(a.dtype, b.dtype, a.ndim, b.ndim)
             return x.to(dtype), y.to(dtype)
         return beside(name, x, "other", y)
     if y.__class__ in _tensor_classes:
