@@ -20,6 +20,7 @@ from .errors import SourceError
 from .half import HalfWriter, enables_half, is_half
 from .helpers import Helpers
 from .layout import SIZES, Array, Base, Pointer, Record, Type, decay, dimensions, element
+from .operations import Counting, operations
 from .provenance import RECORDED, escaping, is_traced_pointer, owner, points_into, reassigned
 from .tables import Buffer, Signature, Site
 from .tree import Expr, Variable, bare
@@ -30,8 +31,8 @@ MAX_SITES, MAX_BUFFERS = 1 << 14, (1 << 10) - 1
 PARAMETERS = ("__global uint4 *gg_events", "__global const uint *gg_slots", "__global uint *gg_counts",
               "__global const ulong *gg_lengths")  # fmt: skip
 """What an instrumented kernel takes after its own arguments: the events; where each work-item's slots begin (one
-more than there are work-items); how many it wanted, and one number more, which begins as 0; and each buffer's length
-in bytes (0 for local arrays, whose length the kernel knows)."""
+more than there are work-items); how many it wanted, one number more, which begins as 0, and how many floating-point
+operations it did; and each buffer's length in bytes (0 for local arrays, whose length the kernel knows)."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def recorder_text() -> str:
     return importlib.resources.files(__package__).joinpath("recorder.cl").read_text(encoding="utf-8")
 
 
-class Recorder(HalfWriter):
+class Recorder(Counting, HalfWriter):
     def __init__(self, unit: Unit, kernel: str | None, watch: tuple[str, ...], fuel: int, faults_only: bool) -> None:
         super().__init__(unit)
         self.kernel, self.watch, self.fuel, self.faults_only = unit.kernel(kernel), frozenset(watch), fuel, faults_only
@@ -185,8 +186,11 @@ class Recorder(HalfWriter):
         return f"({left.type.name})({text} {'-' if e.op == '++' else '+'} 1)"
 
     def initial(self, d: tree.Declarator) -> str:
-        v, text = d.variable, super().initial(d)
+        v = d.variable
         assert d.init is not None
+        counting, self.counting = self.counting, self.counting and v.space == "private" and v.value is None
+        text = super().initial(d)
+        self.counting = counting
         if v.shadow:
             return f"({v.shadow} = {points_into(d.init)}, {text})"
         # A constant may be an array's length further down, and a call is no constant; its value never changes anyway.
@@ -249,6 +253,13 @@ class Recorder(HalfWriter):
 
     # ---- statements
 
+    def whole(self, e: Expr) -> str:
+        return self.counted(e, super().whole(e))
+
+    def effect(self, e: Expr) -> str:
+        n = operations(e) if self.counting else 0
+        return f"gg_did(gg, {n}u), {super().effect(e)}" if n else super().effect(e)
+
     def test(self, node: tree.If | tree.Loop | tree.Switch) -> str:
         at: tree.Node = node.test or tree.Node(node.t0, node.t0 + 1)
         c = super().test(node)
@@ -260,7 +271,11 @@ class Recorder(HalfWriter):
         return c
 
     def returning(self, node: tree.Return) -> str:
-        return "{ gg_counts[gg_item] = gg->n; return; }" if self.function.kernel else super().returning(node)
+        return f"{{ {self.finish()} return; }}" if self.function.kernel else super().returning(node)
+
+    def finish(self) -> str:
+        did = "" if self.faults_only else " gg->stop[gg_item + 1] = gg->did;"
+        return f"gg_counts[gg_item] = gg->n;{did}"
 
     # ---- functions
 
@@ -276,7 +291,9 @@ class Recorder(HalfWriter):
                     self.buffer(v, i)
             elif is_traced_pointer(p.type) and p.name not in self.escaped:
                 v.shadow = f"gg_b{i}"
+        self.counting = not self.faults_only
         super().write_Function(f)
+        self.counting = False
 
     def parameters(self, f: tree.Function) -> list[str]:
         ours = super().parameters(f)
@@ -290,7 +307,7 @@ class Recorder(HalfWriter):
         item = "get_global_id({0}) - get_global_offset({0})".format
         lines = [
             "gg_t gg_record; gg_t *gg = &gg_record; gg->n = 0; gg->dead = false; gg->ok = true;",
-            "gg->first = 0; gg->split = 0;",
+            "gg->first = 0; gg->split = 0; gg->did = 0;",
             f"const uint gg_item = {item(0)} + get_global_size(0) * ({item(1)} + get_global_size(1) * ({item(2)}));",
             "gg->events = gg_events + gg_slots[gg_item]; gg->room = gg_slots[gg_item + 1] - gg_slots[gg_item];",
             f"gg->fuel = {self.fuel}u;",
@@ -305,7 +322,7 @@ class Recorder(HalfWriter):
         return " ".join(lines) + " "
 
     def epilogue(self, f: tree.Function) -> str:
-        return " gg_counts[gg_item] = gg->n; " if f.kernel else ""
+        return f" {self.finish()} " if f.kernel else ""
 
     def run(self) -> str:
         wanted = self.unit.reachable([self.kernel])

@@ -13,7 +13,7 @@
 typedef struct {
   __global uint4 *events;
   volatile __global uint *stop;  /* set by the first work-item that runs out of fuel */
-  uint n, room, fuel;
+  uint n, room, fuel, did;       /* did: floating-point operations */
   bool dead, ok;                 /* dead: the group could not agree; it touches nothing any more */
   __local long *first;           /* ballot: what the first work-item says, and whether another disagrees */
   __local int *split;
@@ -84,6 +84,11 @@ bool gg_turn(gg_t *t, uint site) {
   if (t->room) t->n = min(t->n, t->room - 1);
   gg_put(t, site | GG_FAULT, 0, 0);
   return false;
+}
+
+/* So many floating-point operations. */
+void gg_did(gg_t *t, uint n) {
+  if (!t->dead) t->did += n;
 }
 
 void gg_barrier(gg_t *t, uint site, uint flags) {

@@ -26,21 +26,25 @@ class Writer(ExpressionWriter):
 
     # ---- what a pass decides
 
+    def whole(self, e: tree.Expr) -> str:
+        """The value of an expression that is no part of another."""
+        return self.value(e)
+
     def test(self, node: tree.If | tree.Loop | tree.Switch) -> str:
         """The condition of a statement."""
-        return self.value(node.test) if node.test else ""
+        return self.whole(node.test) if node.test else ""
 
     def initial(self, d: tree.Declarator) -> str:
         """A variable's first value."""
         assert d.init is not None
-        return self.value(d.init)
+        return self.whole(d.init)
 
     def declared(self, d: tree.Declarator) -> str:
         """What must follow the declaration of a variable."""
         return ""
 
     def returning(self, node: tree.Return) -> str:
-        return f"return {self.value(node.e)};" if node.e else "return;"
+        return f"return {self.whole(node.e)};" if node.e else "return;"
 
     # ---- statements
 
@@ -89,7 +93,11 @@ class Writer(ExpressionWriter):
 
     def write_ExprStatement(self, node: tree.ExprStatement) -> None:
         self.at(node)
-        self.emit(self.discarded(node.e) + ";")
+        self.emit(self.effect(node.e) + ";")
+
+    def effect(self, e: tree.Expr) -> str:
+        """A whole expression that stands for what it does."""
+        return self.discarded(e)
 
     def discarded(self, e: tree.Expr) -> str:
         """An expression whose value nobody uses."""
@@ -143,8 +151,8 @@ class Writer(ExpressionWriter):
             self.emit(f" while ({self.test(node)});")
         else:
             init = self.declaration(node.init) if isinstance(node.init, tree.Declaration) else (
-                self.discarded(node.init.e) + ";" if isinstance(node.init, tree.ExprStatement) else ";")  # fmt: skip
-            step = self.discarded(node.step) if node.step else ""
+                self.effect(node.init.e) + ";" if isinstance(node.init, tree.ExprStatement) else ";")  # fmt: skip
+            step = self.effect(node.step) if node.step else ""
             self.emit(f"for ({init} {self.test(node)}; {step}) ")
             self.block(node.body)
 

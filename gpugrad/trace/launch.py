@@ -51,7 +51,8 @@ class LaunchTrace:
     """A recorded launch.
 
     Attributes: `kernel` (its name), `source` (the text as its author wrote it), `args` (the scalars by name),
-    `global_size`, `local_size`, `buffers`, `sites`, `events`; `lost` (events for which there was no room), `left_out`
+    `global_size`, `local_size`, `buffers`, `sites`, `events`; `operations` (floating-point ones that the recorded
+    work-items did: see source/operations.py); `lost` (events for which there was no room), `left_out`
     (work-items that were not asked for), `repeatable` (counting and recording met the same number of events), and
     `options` (the build's).
     """
@@ -68,6 +69,7 @@ class LaunchTrace:
     device: str = ""
     file: str = ""
     options: tuple[str, ...] = ()
+    operations: int = 0
     lost: int = 0
     left_out: int = 0
     repeatable: bool = True

@@ -3,17 +3,21 @@
 Neighbours do the n-th execution of a place together, as the lanes of a GPU's warp would. Global memory comes in
 segments of 128 bytes: `segments` is how many they touch on average, `useful` the part of those bytes that they want.
 Local memory has 32 banks of 4 bytes: `conflicts` is how many different words the busiest bank must serve.
+
+Of the launch as a whole, `traffic` sets the floating-point operations against the bytes of global memory: the
+arithmetic intensity, which says whether memory or arithmetic holds it up.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from .cells import pack
-from .events import OUTSIDE, SKEW
+from .events import LOAD, OUTSIDE, SKEW, STORE
 from .launch import LaunchTrace
 
 WARP, SEGMENT, BANKS = 32, 128, 32
@@ -69,3 +73,59 @@ def _place(t: LaunchTrace, rows: np.ndarray) -> dict[str, Any]:
         return {**out, "bytes_moved": wanted, "conflicts": float(busiest.mean())}
     moved = distinct(pack(request, offset // SEGMENT)) * SEGMENT
     return {**out, "bytes_moved": moved, "segments": moved / SEGMENT / requests, "useful": wanted / moved}
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """A launch's operations, and its bytes of global memory, counted in three ways.
+
+    `asked`: by every access of every work-item. `moved`: in whole segments, once for each 32 neighbours, as without a
+    cache. `needed`: every byte read once and written once, as with a perfect one. A real device lies between the
+    last two.
+    """
+
+    operations: int
+    asked: int
+    moved: int
+    needed: int
+
+    def intensity(self, of: str = "needed") -> float:
+        """Operations for each byte asked, moved or needed; 0 where there are none."""
+        if of not in ("asked", "moved", "needed"):
+            raise ValueError(f'intensity: of is {of!r}; it is "asked", "moved" or "needed"')
+        n: int = getattr(self, of)
+        return self.operations / n if n else 0.0
+
+    def __str__(self) -> str:
+        if not self.needed:
+            return f"{self.operations} floating-point operations, and no global memory touched."
+        each = (
+            f"{name} {getattr(self, name)} ({self.intensity(name):.2f} operations a byte)"
+            for name in ("asked", "moved", "needed")
+        )
+        return f"{self.operations} floating-point operations; bytes of global memory: {', '.join(each)}."
+
+
+def traffic(t: LaunchTrace, places: list[dict[str, Any]]) -> Traffic:
+    """Of the recorded work-items; `places` are those of `memory_use`."""
+    c = t.columns
+    touched = c.is_access & (c.flags & (OUTSIDE | SKEW) == 0) & (c.buffer >= 0)
+    is_global = np.array([b.space == "global" for b in t.buffers] + [False])[c.buffer] & touched
+    needed = sum(_bytes(t, is_global & (c.kind != kind)) for kind in (LOAD, STORE))  # an atomic reads and writes
+    moved = sum(m["bytes_moved"] * (1 + (m["kind"] == "atomic")) for m in places if m["space"] == "global")
+    each = c.size[is_global].astype("i8") * np.where(c.kind[is_global] > STORE, 2, 1)
+    return Traffic(t.operations, int(each.sum()), moved, needed)
+
+
+def _bytes(t: LaunchTrace, keep: np.ndarray) -> int:
+    """How many different bytes these events touch."""
+    c, total = t.columns, 0
+    for b in np.unique(c.buffer[keep]):
+        mine = keep & (c.buffer == b)
+        hit = np.zeros(t.buffers[b].nbytes, bool)
+        for size in np.unique(c.size[mine]):
+            offset = c.offset[mine & (c.size == size)]
+            for k in range(int(size)):
+                hit[offset + k] = True
+        total += int(hit.sum())
+    return total

@@ -45,11 +45,11 @@ class Built:
 
 
 def built(kernel: Compiled, watch: tuple[str, ...], fuel: int, faults_only: bool = False) -> Built:
-    """The instrumented form of a compiled kernel, from the device's cache or made now. Raises SourceError."""
+    """The instrumented form of a compiled kernel, which keeps it. Raises SourceError."""
     import pyopencl as cl
 
-    key = ("instrumented", kernel.source, kernel.name, kernel.types, kernel.defines, watch, fuel, faults_only)
-    found = kernel.device.cache.get(key)
+    key = (watch, fuel, faults_only)
+    found = kernel.instrumented.get(key)
     if found is None:
         extensions = frozenset(kernel.device.cl_device.extensions.split())
         made = instrument(kernel.source, kernel.name, {**dict(kernel.types), **dict(kernel.defines)},
@@ -58,7 +58,7 @@ def built(kernel: Compiled, watch: tuple[str, ...], fuel: int, faults_only: bool
         if made.votes and "portable computing" in kernel.device.platform.lower():
             # PoCL's barrier passes recurse without end on some optimised instrumented kernels.
             options.append("-cl-opt-disable")
-        found = kernel.device.cache[key] = Built(made, _compile(kernel, made, options, cl), tuple(options))
+        found = kernel.instrumented[key] = Built(made, _compile(kernel, made, options, cl), tuple(options))
     return found
 
 
@@ -100,6 +100,7 @@ def record(launch: Launch, options: Options) -> LaunchTrace:
         columns,
         launch.number, str(kernel.device), kernel.file, form.options,
         lost=int(np.maximum(np.where(chosen, counts, 0).astype("i8") - room, 0).sum()),
+        operations=int(run.operations[chosen].sum(dtype="u8")),
         left_out=int(len(chosen) - chosen.sum()), repeatable=bool((counts == wanted).all()),
     )  # fmt: skip
     if trace.lost and trace.repeatable:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..source import Site
-from .memory import memory_use
+from .memory import Traffic, memory_use, traffic
 
 if TYPE_CHECKING:
     from .launch import LaunchTrace
@@ -59,7 +59,8 @@ class Report:
     """What the sanitizer has to say about a launch.
 
     `ok`: nothing was found. `findings`: the mistakes, the most direct first. `notes`: what the report cannot speak for.
-    `memory`: how each place of the source uses memory, one dict each (see memory.py). `str()` gives it all as text.
+    `memory`: how each place of the source uses memory, one dict each; `traffic`: the launch's operations and bytes, and
+    its arithmetic intensity (see memory.py). `str()` gives the mistakes as text, `memory_text()` the memory.
     """
 
     def __init__(self, launch: LaunchTrace, findings: list[Finding], notes: list[str]) -> None:
@@ -70,6 +71,10 @@ class Report:
     @cached_property
     def memory(self) -> list[dict[str, Any]]:
         return memory_use(self.launch)
+
+    @cached_property
+    def traffic(self) -> Traffic:
+        return traffic(self.launch, self.memory)
 
     @property
     def ok(self) -> bool:
@@ -90,13 +95,14 @@ class Report:
         return "\n\n".join(parts)
 
     def memory_text(self) -> str:
-        """How each place of the source uses memory, as a table."""
+        """How each place of the source uses memory, as a table, and the launch's arithmetic intensity."""
         lines = [f"{'line':>4} {'what':7} {'place':28} {'segments':>9} {'useful':>7} {'conflicts':>9}"]
         for m in self.memory:
             segments = f"{m['segments']:9.2f} {m['useful']:6.0%} " if m["space"] == "global" else f"{'':9} {'':6} "
             conflicts = f"{m['conflicts']:9.2f}" if m["space"] == "local" else ""
             lines.append(f"{m['line']:4d} {m['kind']:7} {m['text'][:28]:28} {segments} {conflicts}".rstrip())
-        return "\n".join(lines)
+        lost = " Events were lost, so the bytes are too few." if self.launch.lost else ""
+        return "\n".join([*lines, str(self.traffic) + lost])
 
     def _repr_html_(self) -> str:
         parts = [f"<p><b>{html.escape(str(self).split(chr(10), 1)[0])}</b></p>"]

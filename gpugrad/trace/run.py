@@ -16,13 +16,15 @@ from ..source import Instrumented
 
 
 class Run:
-    """`writers` says who had written each array argument before the launch (see array.State)."""
+    """`writers` says who had written each array argument before the launch (see array.State), `operations` how many
+    floating-point operations each work-item did in the latest run."""
 
     def __init__(self, launch: Launch, made: Instrumented, cl_kernel: Any) -> None:
         self.launch, self.made, self.cl_kernel = launch, made, cl_kernel
         self.device = launch.kernel.device
         self.arrays: dict[int, Array] = {i: a for i, a in enumerate(launch.args) if isinstance(a, Array)}
         self.writers = {i: a.state.writer for i, a in self.arrays.items()}
+        self.operations = np.zeros(0, "u4")
         self.written = {i for i in launch.kernel.written if i in self.arrays}
 
     def scalars(self) -> dict[str, Any]:
@@ -66,7 +68,7 @@ class Run:
         import pyopencl as cl
 
         slots = np.concatenate([[0], np.cumsum(room)]).astype("u4")
-        counts, rows = np.zeros(len(room) + 1, "u4"), np.empty((int(slots[-1]), 4), "u4")
+        counts, rows = np.zeros(2 * len(room) + 1, "u4"), np.empty((int(slots[-1]), 4), "u4")
         lengths = np.array([self._length(i) for i in range(len(self.made.buffers))] or [0], "u8")
         flags = cl.mem_flags
         try:
@@ -88,7 +90,8 @@ class Run:
                 self._read(events, rows)
         except cl.Error as error:
             raise self._explained(error, rows.nbytes) from error
-        return rows, counts[:-1]
+        self.operations = counts[len(room) + 1 :]
+        return rows, counts[: len(room)]
 
     def _explained(self, error: Exception, nbytes: int) -> Exception:
         name = self.launch.kernel.name

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .session import Trace
 
 FORMAT = "gpugrad trace 1"
-PLAIN = ("kernel", "source", "global_size", "local_size", "number", "device", "file", "options", "lost", "left_out",
-         "repeatable", "notes")  # fmt: skip
+PLAIN = ("kernel", "source", "global_size", "local_size", "number", "device", "file", "options", "operations", "lost",
+         "left_out", "repeatable", "notes")  # fmt: skip
 
 
 def save(trace: Trace, path: Path) -> None:

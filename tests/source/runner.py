@@ -121,6 +121,7 @@ class Recorded:
     counts: np.ndarray
     rows: np.ndarray  # columns as recorder.cl has them
     item: np.ndarray  # which work-item each row is of
+    operations: np.ndarray  # of each work-item
 
     @property
     def sites(self) -> list[Site]:
@@ -202,17 +203,17 @@ def run_recorded(
     n, ctx, f = int(np.prod(case.global_size)), context(), cl.mem_flags
     slots = np.arange(n + 1, dtype="u4") * room
     lengths = np.array([length(b, args) for b in made.buffers] or [0], "u8")
-    events, counts = np.zeros((n * room, 4), "u4"), np.zeros(n + 1, "u4")
+    events, counts = np.zeros((n * room, 4), "u4"), np.zeros(2 * n + 1, "u4")
     held = [cl.Buffer(ctx, f.READ_WRITE | f.COPY_HOST_PTR, hostbuf=a) for a in (events, slots, counts, lengths)]
     out = launch(cl.Kernel(program, made.kernel.name), case, args, held)
     queue = cl.CommandQueue(ctx)
     cl.enqueue_copy(queue, events, held[0])
     cl.enqueue_copy(queue, counts, held[2])
     queue.finish()
-    counts = counts[:n]
+    counts, operations = counts[:n], counts[n + 1 :]
     item = np.repeat(np.arange(n), np.minimum(counts, room))
     rows = np.concatenate([events[i * room : i * room + min(c, room)] for i, c in enumerate(counts)])
-    return Recorded(out, made, counts, rows, item)
+    return Recorded(out, made, counts, rows, item, operations)
 
 
 def length(b: Buffer, args: list[object]) -> int:

@@ -183,6 +183,45 @@ def test_bank_conflicts_are_counted():
     assert m["u[l][0]"]["conflicts"] == 1
 
 
+def test_arithmetic_intensity_sets_operations_against_bytes():
+    text = """__kernel void k(__global const float *a, __global float *b, int n) {
+  int i = get_global_id(0);
+  float s = 0;
+  for (int j = 0; j < n; j++) s += a[j] * a[i];
+  b[i] = s;
+}"""
+    a, b = Array.from_numpy(np.ones(64, "f4")), Array.from_numpy(np.zeros(64, "f4"))
+    report = gg.sanitize(text, a, b, 16, global_size=64, local_size=32)
+    t = report.traffic
+    assert t.operations == 64 * 16 * 2
+    assert t.asked == 64 * 16 * 2 * 4 + 64 * 4
+    # a[j]: one segment for each turn of 2 warps; a[i]: each warp its own; b[i]: once.
+    assert t.moved == (2 * 16 + 2 * 16 + 2) * 128
+    assert t.needed == 2 * 64 * 4
+    assert t.intensity() == 4.0 and t.intensity("asked") == t.operations / t.asked
+    assert report.memory_text().endswith(
+        "2048 floating-point operations; bytes of global memory: asked 8448 (0.24 operations a byte), moved 8448 "
+        "(0.24 operations a byte), needed 512 (4.00 operations a byte)."
+    )
+    with pytest.raises(ValueError, match="of is 'all'"):
+        t.intensity("all")
+
+
+def test_traffic_counts_every_byte_once_whatever_the_width():
+    text = """__kernel void k(__global float *a, __global int *h) {
+  int i = get_global_id(0);
+  float4 v = vload4(i, a);
+  a[i] = v.x;
+  if (i == 0) atomic_inc(h);
+}"""
+    a, h = Array.from_numpy(np.ones(64, "f4")), Array.from_numpy(np.zeros(4, "i4"))
+    t = gg.sanitize(text, a, h, global_size=8, local_size=8).traffic
+    assert (t.operations, t.asked, t.needed) == (0, 8 * 16 + 8 * 4 + 8, 128 + 32 + 8)
+    nothing = gg.sanitize("__kernel void k(__global float *a) { float x = 1; x += 1; }", a, global_size=8).traffic
+    assert (nothing.needed, nothing.intensity()) == (0, 0.0)
+    assert "no global memory" in str(nothing)
+
+
 def test_no_work_items_is_an_error():
     with pytest.raises(ValueError, match="nothing to check"):
         gg.sanitize("__kernel void k(__global float *x) { x[0] = 1; }", gg.zeros(1), global_size=0, local_size=1)
