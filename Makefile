@@ -10,10 +10,9 @@ ARGS   ?=
 BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
-NBVAL     := --nbval --nbval-current-env --nbval-cell-timeout=300 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help mnist doctor lab test lint unit notebooks test-deep test-full bench docs clean
+.PHONY: help mnist doctor lab test lint unit nbval notebooks test-deep test-full bench docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,7 +26,7 @@ doctor: $(VENV)/.base ## list the OpenCL devices, run a kernel on each, name the
 lab: $(VENV)/.lab ## open JupyterLab
 	$(BIN)/jupyter lab $(ARGS)
 
-test: lint unit notebooks ## lint, types, unit tests, notebooks
+test: lint unit nbval ## lint, types, unit tests, lessons
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -36,10 +35,11 @@ lint: $(VENV)/.test
 unit: $(VENV)/.test
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ARGS)
 
-notebooks: $(VENV)/.test $(if $(NOTEBOOKS),$(VENV)/.lab)
-ifneq ($(NOTEBOOKS),)
-	$(BIN)/python -m pytest -q -n $(JOBS) $(NBVAL) $(NOTEBOOKS)
-endif
+nbval: $(VENV)/.test $(VENV)/.lab
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --nbval $(NOTEBOOKS)
+
+notebooks: $(VENV)/.lab ## run every lesson and store its output anew
+	$(BIN)/python tools/notebooks.py $(ARGS)
 
 test-deep: $(VENV)/.test ## the slow tests: every kernel under Oclgrind, a sample of mutants, long runs
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m deep $(ARGS)

@@ -1,0 +1,70 @@
+"""The course: exercises of the lessons, checked, with hints.
+
+In a notebook, `from gpugrad import course` brings two cell magics along: `%%kernel` takes the OpenCL C text below it as
+a kernel, or, given an exercise's number, as its answer; `%%answer` does so with Python text.
+
+spec.py, kernel_exercise.py and python_exercise.py say what an exercise is and check answers; exercises/ holds those
+of each lesson, solutions/ their answers; progress.py remembers; listing.py shows kernels from their files, pictures.py
+draws recorded launches, timing.py measures.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import magics, progress
+from .catalog import exercise, lessons
+from .catalog import solution as _solution
+from .listing import show
+from .pictures import curves, writers
+from .spec import Verdict
+from .timing import seconds
+
+__all__ = [
+    "check", "curves", "exercise", "hint", "lessons", "saved", "seconds", "show", "solution", "writers",
+]  # fmt: skip
+
+_hinted: dict[str, int] = {}
+
+
+def check(number: str, answer: Any = ...) -> None:
+    """Check an answer to an exercise and print what came of it: `course.check("02.1", [3, 5])`.
+
+    The answer to a prediction is a value; to the others it is text, best given by a cell that begins with
+    `%%kernel 02.3` (OpenCL C) or `%%answer 09.2` (Python).
+    """
+    asked = exercise(number)
+    if asked.is_open(answer):
+        print(f'{number} is open. Put your answer in, and run this cell again. course.hint("{number}") helps.')
+        return
+    verdict: Verdict = asked.examine(answer)
+    print(verdict.text)
+    try:
+        progress.note(progress.path(), number, asked.plain(answer), verdict.right)
+    except (OSError, ValueError) as error:
+        print(f"(Your progress was not saved: {error})")
+
+
+def hint(number: str) -> None:
+    """Print the next hint for an exercise; after the last one, where the solution is."""
+    hints = exercise(number).hints
+    n = _hinted.get(number, 0)
+    if n < len(hints):
+        _hinted[number] = n + 1
+        print(f"Hint {n + 1} of {len(hints)}: {hints[n]}")
+    else:
+        print(f'That was the last hint. course.solution("{number}") shows a solution; try once more before you look.')
+
+
+def solution(number: str) -> None:
+    """Print the course's own answer to an exercise."""
+    print(_solution(number))
+
+
+def saved(number: str) -> Any:
+    """Your answer to an exercise that last passed its check, or None."""
+    exercise(number)
+    return progress.read(progress.path()).get(number, {}).get("passed")
+
+
+magics.register()

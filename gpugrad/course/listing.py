@@ -1,0 +1,41 @@
+"""Kernels as they stand in their files, for lessons to show."""
+
+from __future__ import annotations
+
+import re
+
+
+class Listing:
+    """Some lines of a text, with their numbers."""
+
+    def __init__(self, file: str, text: str, first: int) -> None:
+        self.file, self.text, self.first = file, text, first
+
+    def __repr__(self) -> str:
+        numbered = [f"{self.first + i:4d} | {line}".rstrip() for i, line in enumerate(self.text.split("\n"))]
+        return "\n".join([f"kernels/{self.file}", *numbered])
+
+
+def show(file: str, name: str | None = None) -> Listing:
+    """A kernel of the package with the comment above it, from its file: `course.show("reduce.cl", "reduce_serial")`.
+
+    Without a name, the file's head comment.
+    """
+    from ..program import source_text
+
+    text = source_text(file)
+    lines = text.split("\n")
+    if name is None:
+        start, end = 0, next((i for i, line in enumerate(lines) if line.rstrip().endswith("*/")), 0)
+    else:
+        at = [i for i, line in enumerate(lines) if re.match(rf"(__kernel|inline)\b.*\b{re.escape(name)}\(", line)]
+        if not at:
+            there = re.findall(r"^__kernel void (\w+)", text, re.MULTILINE)
+            raise ValueError(f"show: {file} has no kernel {name!r}; it has {', '.join(there)}")
+        start = at[0]
+        end = next(i for i in range(start, len(lines)) if lines[i] == "}")
+        if start and lines[start - 1].rstrip().endswith("*/"):
+            start -= 1
+            while not lines[start].lstrip().startswith("/*"):
+                start -= 1
+    return Listing(file, "\n".join(lines[start : end + 1]), start + 1)

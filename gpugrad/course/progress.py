@@ -1,0 +1,63 @@
+"""Which exercises are solved: a JSON file beside the notebooks.
+
+For each exercise it keeps how often it was tried, the last answer, and the last answer that passed: lesson 14 trains on
+those kernels, and `gpugrad grade` checks the last answers again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from .catalog import lessons
+
+NAME = "gpugrad-progress.json"
+
+
+def path() -> Path:
+    """The file: in the folder that GPUGRAD_PROGRESS names, else in the current one, where Jupyter runs a notebook."""
+    return Path(os.environ.get("GPUGRAD_PROGRESS", "")) / NAME
+
+
+def read(file: Path) -> dict[str, dict[str, Any]]:
+    """What is known of each exercise, by its number. A file that is not there knows nothing."""
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        found: dict[str, dict[str, Any]] = kept["exercises"]
+        if not all(isinstance(e, dict) for e in found.values()):
+            raise TypeError
+    except FileNotFoundError:
+        return {}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ValueError(f"{file} is not a file of progress; move it away, and a new one is begun") from None
+    return found
+
+
+def note(file: Path, exercise: str, answer: Any, right: bool) -> None:
+    """Keep an answer. The file is whole at any moment: it is written under another name, then moved."""
+    every = read(file)
+    entry = every.setdefault(exercise, {"tries": 0})
+    entry["tries"] += 1
+    entry["answer"] = answer
+    if right:
+        entry["passed"] = answer
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    temporary.write_text(json.dumps({"exercises": every}, indent=1, sort_keys=True), encoding="utf-8")
+    os.replace(temporary, file)
+
+
+def table(known: dict[str, dict[str, Any]]) -> str:
+    """All lessons, how many of their exercises are solved, and which are open."""
+    width = max(len(lesson.title) for lesson in lessons())
+    rows, solved_in_all, all_in_all = [], 0, 0
+    for lesson in lessons():
+        solved = [e.id for e in lesson.exercises if "passed" in known.get(e.id, {})]
+        left = [e.id for e in lesson.exercises if e.id not in solved]
+        solved_in_all, all_in_all = solved_in_all + len(solved), all_in_all + len(lesson.exercises)
+        bar = "■" * len(solved) + "□" * len(left)
+        count = f"{len(solved)} of {len(lesson.exercises)}"
+        still = f"open: {', '.join(left)}" if solved and left else ""
+        rows.append(f"{lesson.number}  {lesson.title:{width}}  {bar:8} {count:7} {still}".rstrip())
+    return "\n".join([*rows, "", f"{solved_in_all} of {all_in_all} exercises are solved."])

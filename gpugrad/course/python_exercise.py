@@ -1,0 +1,57 @@
+"""Exercises whose answer is a Python function: its text runs on its own, with np, gg and F at hand, and is tried."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .spec import Exercise, Verdict
+
+
+@dataclass(frozen=True)
+class PythonExercise(Exercise):
+    """`function` is the name to define. `complaint` tries it and gives a sentence about what is wrong, or ""."""
+
+    function: str
+    complaint: Callable[[Any], str]
+    done: str
+
+    def examine(self, answer: Any) -> Verdict:
+        if not isinstance(answer, str):
+            return Verdict(False, f"{self.id}: the answer is Python text; got {type(answer).__name__}.")
+        try:
+            names = namespace()
+            exec(compile(answer, self.id, "exec"), names)
+            if not callable(names.get(self.function)):
+                return Verdict(False, f"{self.id}: define a function named {self.function}.")
+            complaint = self.complaint(names[self.function])
+        except Exception as error:
+            return Verdict(False, f"{self.id}: {_told(error, self.id, answer)}")
+        if complaint:
+            return Verdict(False, f"{self.id}: {complaint}")
+        return Verdict(True, f"{self.id} is right. {self.done}")
+
+
+def namespace() -> dict[str, Any]:
+    """What an answer can use without importing it."""
+    import numpy as np
+
+    import gpugrad as gg
+    import gpugrad.nn.functional as F
+
+    return {"np": np, "gg": gg, "F": F}
+
+
+def _told(error: Exception, file: str, source: str) -> str:
+    """The error at the answer's own line."""
+    said = f"{type(error).__name__}: {error}"
+    line = error.lineno if isinstance(error, SyntaxError) else None
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == file:
+            line = frame.lineno
+    lines = source.split("\n")
+    if line is None or not 1 <= line <= len(lines):
+        return said
+    return f"line {line} raises {said}\n  {line:4d} | {lines[line - 1]}"

@@ -1,0 +1,128 @@
+"""What an exercise is, and what checking an answer says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+KINDS = ("predict", "fill in", "write a kernel", "find the bug", "make it faster", "write Python")
+MARK = "your code"  # stands in each line of a lesson that the student replaces
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What checking an answer found: `right`, and `text`, one sentence; when wrong, lines that show where."""
+
+    right: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise of a lesson. `id` is "LESSON.NUMBER", such as "02.3"; hints go from a nudge to nearly the answer.
+
+    Subclasses say what an answer is: a value (Prediction), OpenCL C (kernel_exercise.py), Python (python_exercise.py).
+    """
+
+    id: str
+    kind: str
+    title: str
+    hints: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"exercise {self.id}: kind is {self.kind!r}; it is one of {', '.join(KINDS)}")
+
+    def is_open(self, answer: Any) -> bool:
+        """Is this the lesson's own text, or its dots, with nothing put in their place?"""
+        return answer is ... or answer is None or (isinstance(answer, str) and (MARK in answer or not answer.strip()))
+
+    def examine(self, answer: Any) -> Verdict:
+        """Check an answer that is not open."""
+        raise NotImplementedError
+
+    def plain(self, answer: Any) -> Any:
+        """The answer as numbers, text and lists, for the file of progress."""
+        return answer
+
+
+@dataclass(frozen=True)
+class Prediction(Exercise):
+    """What will happen? The answer is a number, a word, or several in a list.
+
+    `truth` computes it, from a real run where it can. `why` is said when the answer is right. `misconceptions` are
+    (answer, sentence) pairs: what to say to those who give a wrong answer for an understandable reason.
+    """
+
+    truth: Callable[[], Any]
+    why: str
+    misconceptions: Sequence[tuple[Any, str]] = field(default=())
+
+    def plain(self, answer: Any) -> Any:
+        try:
+            return np.asarray(answer).tolist()
+        except ValueError:
+            return str(answer)  # a ragged list
+
+    def examine(self, answer: Any) -> Verdict:
+        truth = np.asarray(self.truth())
+        try:
+            given = np.asarray(answer)
+        except ValueError:
+            return Verdict(False, f"{self.id}: give {_form(truth)}; the lists in your answer differ in length.")
+        if _is_text(given) != _is_text(truth) or given.dtype.kind == "O":
+            return Verdict(False, f"{self.id}: give {_form(truth)}; your answer is {answer!r}.")
+        if given.shape != truth.shape:
+            return Verdict(False, f"{self.id}: give {_form(truth)}; your answer is {_form(given)}.")
+        if bool(np.all(_same(given, truth))):
+            return Verdict(True, f"{self.id} is right. {self.why}")
+        for wrong, sentence in self.misconceptions:
+            other = np.asarray(wrong)
+            if given.shape == other.shape and _is_text(given) == _is_text(other) and bool(np.all(_same(given, other))):
+                return Verdict(False, f"{self.id}: not what happens. {sentence}")
+        if given.ndim:
+            first = np.argwhere(~_same(given, truth))[0]
+            place = ", ".join(map(str, first))
+            return Verdict(False, f"{self.id}: not what happens; look at element {place} of your answer again.")
+        return Verdict(False, f"{self.id}: {given.item()!r} is not what happens. {_nudge(self.id)}")
+
+
+def _same(given: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    if _is_text(truth):
+        return np.char.lower(np.char.strip(given)) == np.char.lower(np.char.strip(truth))
+    return np.isclose(given.astype("f8"), truth.astype("f8"), rtol=1e-4, atol=1e-12, equal_nan=True)
+
+
+def _is_text(a: np.ndarray) -> bool:
+    return a.dtype.kind in "US"
+
+
+def _form(a: np.ndarray) -> str:
+    what = "word" if _is_text(a) else "True or False" if a.dtype.kind == "b" else "number"
+    if a.ndim == 0:
+        return what if what == "True or False" else f"one {what}"
+    if a.ndim == 1:
+        return f"a list of {a.size} {what}{'s' if a.size != 1 and what != 'True or False' else ''}"
+    return f"nested lists of shape {a.shape}"
+
+
+def _nudge(number: str) -> str:
+    return f'course.hint("{number}") helps.'
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson: its notebook's name without the ending, its title, and the question it answers."""
+
+    notebook: str
+    title: str
+    question: str
+    exercises: tuple[Exercise, ...]
+    minutes: int = 45
+
+    @property
+    def number(self) -> str:
+        return self.notebook[:2]

@@ -1,0 +1,315 @@
+"""The exercises: every solution passes, plausible wrong answers fail and hear why; hints, progress, magics."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpugrad import course
+from gpugrad.course import catalog, progress
+from gpugrad.course.kernel_exercise import Case, KernelExercise, Out
+from gpugrad.course.python_exercise import PythonExercise
+from gpugrad.course.spec import Prediction
+
+FOLDER = Path(__file__).parent / "course"
+EXERCISES = [e for lesson in catalog.lessons() for e in lesson.exercises]
+
+
+def wrong_answers():
+    found = {}
+    for path in sorted(FOLDER.glob("lesson*.py")):
+        spec = importlib.util.spec_from_file_location(f"course_{path.stem}", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found.update(module.WRONG)
+    return found
+
+
+WRONG = wrong_answers()
+
+
+@pytest.fixture(autouse=True)
+def own_progress(tmp_path, monkeypatch):
+    monkeypatch.setenv("GPUGRAD_PROGRESS", str(tmp_path))
+    return tmp_path / progress.NAME
+
+
+# every exercise
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.id)
+def test_the_solution_passes(exercise):
+    verdict = exercise.examine(catalog.solution(exercise.id))
+    assert verdict.right, verdict.text
+    assert verdict.text.startswith(f"{exercise.id} is right")
+
+
+@pytest.mark.parametrize(
+    ("number", "wrong"),
+    [pytest.param(n, w, id=f"{n}-{w.mistake}") for n, every in WRONG.items() for w in every],
+)
+def test_a_wrong_answer_fails_and_hears_why(number, wrong):
+    verdict = catalog.exercise(number).examine(wrong.given(catalog.solution(number)))
+    assert not verdict.right
+    assert verdict.text.startswith(number)
+    assert wrong.says in verdict.text
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.id)
+def test_an_exercise_has_hints_a_title_and_three_wrong_answers(exercise):
+    assert 2 <= len(exercise.hints) <= 5 and exercise.title
+    assert len({w.mistake for w in WRONG.get(exercise.id, [])}) >= 3
+
+
+def test_there_is_no_wrong_answer_to_an_exercise_that_is_not_there():
+    assert set(WRONG) <= {e.id for e in EXERCISES}
+
+
+@pytest.mark.parametrize("lesson", catalog.lessons(), ids=lambda x: x.notebook)
+def test_exercises_are_numbered_through_and_there_are_three_in_each_lesson(lesson):
+    assert [e.id for e in lesson.exercises] == [f"{lesson.number}.{i + 1}" for i in range(len(lesson.exercises))]
+    assert len(lesson.exercises) >= 3
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.id)
+@pytest.mark.parametrize("answer", [..., None, "", "  \n", "__kernel void k() { /* your code */ }"])
+def test_the_text_of_the_lesson_is_an_open_answer(exercise, answer):
+    assert exercise.is_open(answer)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.id)
+@pytest.mark.parametrize("answer", [0, "nonsense", [], [[1], [2, 3]], np.zeros((2, 0)), {"a": 1}, object()], ids=repr)
+def test_nonsense_is_wrong_and_nothing_worse(exercise, answer):
+    assert not exercise.examine(answer).right
+    json.dumps(exercise.plain(answer), default=str)
+
+
+# what a check of a kernel sees
+
+SOURCE = """__kernel void add(__global float *x, __global float *out, int n) {
+  int i = get_global_id(0);
+  if (i < n) out[i] = x[i] + 1;
+}"""
+
+
+def add(source, *cases):
+    exercise = KernelExercise(
+        "99.1", "write a kernel", "add", ("a", "b"), kernel="add", cases=lambda rng: cases, done=""
+    )
+    return exercise.examine(source)
+
+
+def case(x, **options):
+    n = len(x)
+    return Case(f"with n = {n}", (x, Out(x + 1), n), (-(-n // 4) * 4,), (4,), **options)
+
+
+X = np.arange(6, dtype="f4")
+
+
+def test_the_first_wrong_element_is_told_with_who_wrote_it_where():
+    said = add(SOURCE.replace("x[i] + 1", "i < 3 ? x[i] + 1 : 7"), case(X)).text
+    assert "99.1, with n = 6: out[3] is 7, and should be 4." in said
+    assert "(3 of 6 elements are wrong; this is the first.)" in said
+    assert "written by work-item 3 of group 0 in line 3" in said
+    assert "if (i < n) out[i] = i < 3" in said
+
+
+def test_an_element_of_several_axes_is_told_by_its_index():
+    x = np.arange(6, dtype="f4").reshape(2, 3)
+    said = add(SOURCE.replace("x[i] + 1", "i == 4 ? 0 : x[i] + 1"), Case("here", (x, Out(x + 1), 6), (8,), (4,))).text
+    assert "out[1, 1] is 0, and should be 5." in said
+
+
+def test_an_element_that_nobody_wrote_is_told_even_if_memory_held_the_right_value():
+    assert "NEVER WRITTEN" in add(SOURCE.replace("i < n", "i < n && i != 2"), case(X)).text
+    assert "nobody has written" in add(SOURCE.replace("x[i] + 1", "out[i] + x[i]"), case(X)).text
+
+
+def test_an_input_must_stay_as_it_was():
+    said = add(SOURCE.replace("out[i] =", "out[i] = x[i] ="), case(X)).text
+    assert "x is an input, but the kernel has changed it" in said
+
+
+def test_a_large_case_is_checked_for_faults_without_a_record():
+    x = np.arange(1001, dtype="f4")
+    assert "OUT OF BOUNDS" in add(SOURCE.replace("i < n", "i <= n"), case(x, recorded=False)).text
+    assert "out[1000] is" in add(SOURCE.replace("x[i] + 1", "i == 1000 ? 5 : x[i] + 1"), case(x, recorded=False)).text
+    assert add(SOURCE, case(x, recorded=False)).right
+
+
+def test_a_demand_is_made_of_a_kernel_that_is_right():
+    assert "reads too much" in add(SOURCE, case(X, demand=lambda launch: "reads too much")).text
+    assert add(SOURCE, case(X, demand=lambda launch: "")).right
+
+
+def test_values_are_compared_with_their_tolerance_and_exactly_without():
+    off = SOURCE.replace("x[i] + 1", "x[i] + 1.0001f")
+    near = Case("here", (X, Out(X + 1, tolerance=1e-3), 6), (8,), (4,))
+    assert add(off, near).right
+    assert not add(off, case(X)).right
+
+
+def test_nan_and_infinity_are_values_like_others():
+    x = np.array([np.nan, np.inf, -np.inf, 1], "f4")
+    assert add(SOURCE, case(x)).right
+    assert not add(SOURCE.replace("x[i] + 1", "0"), case(x)).right
+
+
+def test_another_number_of_arguments_or_another_type_is_told():
+    assert "takes 2 arguments" in add(SOURCE.replace(", int n", "").replace("i < n", "i < 6"), case(X)).text
+    assert "points to int" in add(SOURCE.replace("__global float *out", "__global int *out"), case(X)).text
+
+
+def test_an_endless_loop_is_told():
+    assert "ENDLESS" in add(SOURCE.replace("if (i < n)", "while (i < n)"), case(X)).text
+
+
+def test_a_kernel_that_this_compiler_gets_wrong_is_told_so(monkeypatch):
+    from gpugrad.course import kernel_exercise
+
+    monkeypatch.setattr(kernel_exercise, "_run", lambda built, case, checked: "out[0] is 3, and should be 4.")
+    said = add(SOURCE, case(X)).text
+    assert "gives the right numbers when its steps are recorded" in said and "this device's compiler" in said
+
+
+# what a check of Python sees
+
+
+def python(answer):
+    def complaint(f):
+        return "" if f(2) == 4 else "f(2) should be 4."
+
+    return PythonExercise("99.2", "write Python", "square", ("a", "b"), "f", complaint, "").examine(answer)
+
+
+def test_python_answers_are_tried_out():
+    assert python("def f(x):\n    return x * x").right
+    assert python("def f(x):\n    return float(np.square(x))").right
+    assert python("def f(x):\n    return x").text == "99.2: f(2) should be 4."
+    assert "define a function named f" in python("g = 1").text
+    assert "line 2 raises NameError" in python("def f(x):\n    return y").text
+    assert "    return y" in python("def f(x):\n    return y").text
+    assert "line 1 raises SyntaxError" in python("def f(x)\n    return y").text
+
+
+# predictions
+
+
+def test_predictions_tell_the_form_and_not_the_answer():
+    tale = [([1, 2, 3], "Twice.")]
+    p = Prediction("99.3", "predict", "t", ("a", "b"), truth=lambda: [2, 4, 6], why="", misconceptions=tale)
+    assert p.examine((2, 4, 6.0)).right and p.examine(np.array([2, 4, 6])).right
+    assert p.examine([2, 4, 7]).text == "99.3: not what happens; look at element 2 of your answer again."
+    assert p.examine([1, 2, 3]).text == "99.3: not what happens. Twice."
+    word = Prediction("99.4", "predict", "t", ("a", "b"), truth=lambda: "race", why="Because.")
+    assert word.examine(" Race ").text == "99.4 is right. Because."
+    assert "give one word" in word.examine(3).text
+    yes = Prediction("99.5", "predict", "t", ("a", "b"), truth=lambda: True, why="")
+    assert yes.examine(True).right and not yes.examine(False).right
+
+
+# check, hint, progress
+
+
+def test_check_prints_a_fixed_line_while_an_exercise_is_open(capsys, own_progress):
+    course.check("00.1", ...)
+    assert capsys.readouterr().out == (
+        '00.1 is open. Put your answer in, and run this cell again. course.hint("00.1") helps.\n'
+    )
+    assert not own_progress.exists()
+
+
+def test_progress_keeps_the_last_answer_and_the_last_that_passed(capsys, own_progress):
+    course.check("00.1", [1, 2, 3])
+    assert course.saved("00.1") is None
+    course.check("00.1", (1024, 64, 128))
+    course.check("00.1", np.array([9, 9, 9]))
+    assert progress.read(own_progress)["00.1"] == {"tries": 3, "answer": [9, 9, 9], "passed": [1024, 64, 128]}
+    assert course.saved("00.1") == [1024, 64, 128]
+    assert [p.name for p in own_progress.parent.iterdir()] == [progress.NAME]
+
+
+def test_a_passed_kernel_is_saved_as_text(capsys):
+    text = catalog.solution("00.3")
+    course.check("00.3", text)
+    assert course.saved("00.3") == text
+
+
+def test_a_file_of_progress_that_cannot_be_read_is_kept_and_told(capsys, own_progress):
+    own_progress.write_text("[1, 2")
+    course.check("00.1", [1024, 64, 128])
+    said = capsys.readouterr().out
+    assert "00.1 is right" in said and "not a file of progress" in said
+    assert own_progress.read_text() == "[1, 2"
+
+
+def test_a_folder_that_cannot_be_written_costs_no_verdict(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("GPUGRAD_PROGRESS", str(tmp_path / "nowhere"))
+    course.check("00.1", [1024, 64, 128])
+    said = capsys.readouterr().out
+    assert "00.1 is right" in said and "progress was not saved" in said
+
+
+def test_the_table_counts_what_is_solved():
+    assert progress.table({}).endswith(f"0 of {len(EXERCISES)} exercises are solved.")
+    known = {"00.1": {"tries": 1, "answer": 1, "passed": 1}, "00.2": {"tries": 4, "answer": "x"}}
+    line = progress.table(known).split("\n")[0]
+    assert line.startswith("00  Your device and a first kernel  ■□□") and line.endswith("1 of 3  open: 00.2, 00.3")
+
+
+def test_hints_come_one_after_another(capsys, monkeypatch):
+    monkeypatch.setattr(course, "_hinted", {})
+    for _ in range(4):
+        course.hint("00.1")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:11] for line in lines[:3]] == ["Hint 1 of 3", "Hint 2 of 3", "Hint 3 of 3"]
+    assert 'course.solution("00.1")' in lines[3]
+
+
+def test_an_exercise_that_is_not_there_is_named():
+    with pytest.raises(ValueError, match=r"no exercise '77.1'.*00.1 to 00.3"):
+        course.check("77.1", 3)
+    with pytest.raises(ValueError, match=r"no exercise 2\.3"):
+        course.hint(2.3)
+
+
+def test_show_gives_a_kernel_with_the_comment_above_it_from_its_file():
+    lines = repr(course.show("reduce.cl", "reduce_serial")).split("\n")
+    assert lines[0] == "kernels/reduce.cl"
+    assert lines[1].endswith("/* The plain loop: one work-item makes one element of out. */")
+    assert lines[-1].endswith("| }")
+    with pytest.raises(ValueError, match="no kernel 'serial'; it has reduce_serial"):
+        course.show("reduce.cl", "serial")
+
+
+# magics
+
+
+@pytest.fixture
+def shell():
+    interactive = pytest.importorskip("IPython.core.interactiveshell", reason="the magics are IPython's")
+    shell = interactive.InteractiveShell.instance()
+    course.magics.register()
+    yield shell
+    interactive.InteractiveShell.clear_instance()
+
+
+def test_a_kernel_cell_makes_a_kernel(shell):
+    shell.run_cell("%%kernel add\n" + SOURCE).raise_error()
+    assert shell.user_ns["add"].name == "add"
+
+
+def test_a_kernel_cell_that_does_not_compile_says_so_and_the_notebook_goes_on(shell, capfd):
+    shell.run_cell("%%kernel add\n" + SOURCE.replace("i < n", "i < m")).raise_error()
+    said = capfd.readouterr().out
+    assert "line 3: use of undeclared identifier 'm'" in said and "Traceback" not in said
+
+
+def test_a_kernel_cell_with_a_number_is_an_answer(shell, capsys):
+    shell.run_cell("%%kernel 00.3\n" + catalog.solution("00.3")).raise_error()
+    assert "00.3 is right" in capsys.readouterr().out
+    shell.run_cell("%%kernel 00.3\n/* your code */").raise_error()
+    assert "00.3 is open" in capsys.readouterr().out

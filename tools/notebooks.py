@@ -1,0 +1,56 @@
+"""Run the lessons again and store their output, the same bytes each time but for cells tagged `measured`.
+
+    python tools/notebooks.py [NOTEBOOK ...]
+
+Without names: every notebook. It runs them on PoCL, from a fresh kernel each, and stops at the first error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
+METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+def execute(path: Path) -> None:
+    """Run a notebook and write it back with what it showed."""
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata = nbformat.from_dict(METADATA)
+    for cell in notebook.cells:
+        cell.metadata = nbformat.from_dict({k: v for k, v in cell.metadata.items() if k == "tags"})
+    client = NotebookClient(
+        notebook, timeout=300, kernel_name="python3", record_timing=False, store_widget_state=False,
+        resources={"metadata": {"path": str(path.parent)}},
+    )  # fmt: skip
+    client.execute()
+    notebook.metadata = nbformat.from_dict(METADATA)  # running has added the interpreter's version
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop(WIDGET_VIEW, None)  # it holds an id that is new in each run
+    temporary = path.with_suffix(".part")
+    nbformat.write(notebook, temporary)
+    os.replace(temporary, path)
+
+
+def main(names: list[str]) -> None:
+    os.environ["GPUGRAD_DEVICE"] = "pocl"
+    for path in [Path(n) for n in names] or sorted(FOLDER.glob("*.ipynb")):
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ["GPUGRAD_PROGRESS"] = folder  # your own progress is neither read nor changed
+            print(path.name, flush=True)
+            execute(path)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
