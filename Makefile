@@ -23,8 +23,8 @@ mnist: $(VENV)/.base ## train the course CNN on the shipped digits; weights and 
 doctor: $(VENV)/.base ## list the OpenCL devices, run a kernel on each, name the fix for what is wrong
 	$(BIN)/gpugrad doctor $(ARGS)
 
-lab: $(VENV)/.lab ## open JupyterLab
-	$(BIN)/jupyter lab $(ARGS)
+lab: $(VENV)/.lab ## open the lessons in JupyterLab, in a copy of your own (gpugrad-lessons/)
+	$(BIN)/gpugrad lab $(ARGS)
 
 test: lint unit nbval ## lint, types, unit tests, lessons
 

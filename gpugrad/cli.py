@@ -1,4 +1,4 @@
-"""The command line: `gpugrad train`, `gpugrad doctor`, `gpugrad bench`.
+"""The command line: `gpugrad train`, `doctor` and `bench`, and for the course `gpugrad lab` and `gpugrad course`.
 
 Each command imports what it needs when it runs, so that `gpugrad doctor` works where OpenCL does not.
 """
@@ -55,6 +55,21 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("section", nargs="*", help="what to time (default: everything); a wrong name lists them")
     bench.add_argument("--device", metavar="WHICH", help="gpu, cpu, part of a name, or a number as doctor lists them")
     bench.set_defaults(run=_bench)
+
+    about = "open the lessons in JupyterLab, in a folder of your own"
+    lab = commands.add_parser("lab", help=about, description=f"{about[0].upper()}{about[1:]}.")
+    lab.add_argument("--folder", type=Path, default=Path("gpugrad-lessons"), metavar="DIR", help="where your copy of "
+                     "the lessons lies (default: gpugrad-lessons)")  # fmt: skip
+    lab.add_argument("--only-copy", action="store_true", help="copy the lessons and open nothing")
+    lab.add_argument("options", nargs="*", metavar="OPTION", help="for JupyterLab, behind --: gpugrad lab -- "
+                     "--no-browser")  # fmt: skip
+    lab.set_defaults(run=_lab)
+
+    about = "show which exercises of the course are solved"
+    course = commands.add_parser("course", help=about, description=f"{about[0].upper()}{about[1:]}.")
+    course.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="where the notebooks lie (default: "
+                        "gpugrad-lessons, or here)")  # fmt: skip
+    course.set_defaults(run=_course)
     return parser
 
 
@@ -96,6 +111,19 @@ def _choose_device(options: argparse.Namespace) -> None:
 
     if options.device is not None:
         use_device(options.device)
+
+
+def _lab(options: argparse.Namespace) -> int:
+    from .course.lab import open_lab
+
+    return open_lab(options.folder, options.options, options.only_copy)
+
+
+def _course(options: argparse.Namespace) -> int:
+    from .course import progress
+
+    print(progress.table(progress.read(progress.found(options.folder))))
+    return 0
 
 
 def _doctor(options: argparse.Namespace) -> int:

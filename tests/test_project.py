@@ -70,6 +70,11 @@ def test_the_wheel_holds_both_licences_and_the_command(wheel):
     assert "gpugrad = gpugrad.cli:main" in wheel.read(entry_points).decode()
 
 
+def test_the_wheel_brings_the_lessons_along(wheel):
+    lessons = {f"gpugrad/course/notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert lessons and lessons <= set(wheel.namelist())
+
+
 def test_the_wheel_is_small(wheel):
     assert sum(info.compress_size for info in wheel.infolist()) < 5_000_000
 

@@ -21,6 +21,16 @@ def path() -> Path:
     return Path(os.environ.get("GPUGRAD_PROGRESS", "")) / NAME
 
 
+def found(folder: Path | None) -> Path:
+    """The file for a folder of notebooks; without one, in the folder that `gpugrad lab` makes, or here."""
+    if folder is not None:
+        if not folder.is_dir():
+            raise ValueError(f"there is no folder {folder}; name the one with your notebooks")
+        return folder / NAME
+    made = Path("gpugrad-lessons") / NAME
+    return made if made.exists() and not path().exists() else path()
+
+
 def read(file: Path) -> dict[str, dict[str, Any]]:
     """What is known of each exercise, by its number. A file that is not there knows nothing."""
     try:
