@@ -19,7 +19,9 @@ C_NAME = {float16: "half", float32: "float", float64: "double", int32: "int", ui
 #: What is computed and accumulated in for each of them.
 C_COMPUTE = {float16: "float", float32: "float", float64: "double", int32: "int", uint8: "int", bool_: "int"}
 
-_COMPUTED = {float16: float32, float32: float32, float64: float64, int32: int32, uint8: int32, bool_: int32}
+_COMPUTED: dict[np.dtype, np.dtype] = {
+    float16: float32, float32: float32, float64: float64, int32: int32, uint8: int32, bool_: int32,
+}  # fmt: skip
 
 # Later entries absorb earlier ones; PyTorch's rules, with the types there are.
 _RANK = {bool_: 0, uint8: 1, int32: 2, float16: 3, float32: 4, float64: 5}

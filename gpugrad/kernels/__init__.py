@@ -7,6 +7,7 @@ from .batch_norm import (
     batch_norm_follow,
     batch_norm_moments,
     batch_norm_product_sum,
+    batch_norm_sum,
 )
 from .col2im import col2im, col2im_scratch_bytes
 from .conv import conv2d, conv2d_backward_input, conv2d_backward_weight
@@ -35,6 +36,7 @@ __all__ = [
     "batch_norm_follow",
     "batch_norm_moments",
     "batch_norm_product_sum",
+    "batch_norm_sum",
     "bernoulli",
     "bias_activation",
     "cast",

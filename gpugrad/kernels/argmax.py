@@ -8,7 +8,7 @@ from typing import Any
 
 from ..array import Array
 from ..device import Device
-from ..dtypes import C_NAME, bool_, int32, is_float, uint8
+from ..dtypes import C_NAME, computed_in, int32, is_float
 from ..program import Define, Kernel
 from .checks import axis, check_array, check_out
 from .ladder import resolve, variant
@@ -96,8 +96,7 @@ def _passes(op: str, x: Array, values: Array, indices: Array, outer: int, reduce
         if chunks <= 1:
             to, to_indices = values, indices
         else:
-            partial = int32 if x.dtype in (uint8, bool_) else x.dtype
-            to = Array.empty((outer, chunks, inner), partial, x.device)
+            to = Array.empty((outer, chunks, inner), computed_in(x.dtype), x.device)
             to_indices = Array.empty((outer, chunks, inner), int32, x.device)
         args = (x, places, given, to, to_indices, reduced, inner, CHUNK, max(chunks, 1))
         yield args, _defines(op, x, to), outer * max(chunks, 1) * inner

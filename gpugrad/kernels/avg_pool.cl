@@ -90,7 +90,7 @@ __kernel void avg_pool_backward_gather(
 /* For CPUs. One work-item makes one plane of gx: it gives each window's share to the elements that
  * the window sees, always in the same order. Nobody else writes to its plane. */
 __kernel void avg_pool_backward_planes(
-    __global const T *g, __global T *gx, int H, int W, int KH, int KW, int SH, int SW,
+    __global const T *g, __global A *gx, int H, int W, int KH, int KW, int SH, int SW,
     int PH, int PW, int OH, int OW, int pads, int divisor, int planes) {
   int plane = get_global_id(0);
   if (plane < planes) {

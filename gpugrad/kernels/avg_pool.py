@@ -8,6 +8,7 @@ from typing import Any
 from ..array import Array, Shape
 from ..program import Kernel
 from .checks import check_array, check_float, check_out, integer
+from .elementwise import summing
 from .geometry import Pair, Window, pooled_in, window
 from .ladder import resolve, variant
 from .tuning import tuned
@@ -119,7 +120,8 @@ def _gather(kernel: Any, g: Array, gx: Array, sizes: Sizes) -> None:
 def _planes(kernel: Any, g: Array, gx: Array, sizes: Sizes) -> None:
     """One work-item for each plane of gx."""
     planes = math.prod(gx.shape[:-2])
-    _PLANES.launch(g.dtype, (planes,), (4,), g, gx, *sizes, planes)
+    with summing(gx) as sums:
+        _PLANES.launch(g.dtype, (planes,), (4,), g, sums, *sizes, planes)
 
 
 def _plan(

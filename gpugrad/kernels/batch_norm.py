@@ -1,4 +1,8 @@
-"""Batch normalisation on Arrays (N, C, ...): statistics, the normalised values, and the input's gradient."""
+"""Batch normalisation on Arrays (N, C, ...): statistics, the normalised values, and the input's gradient.
+
+What is computed of a channel, a vector (C,), is in the type that x is computed in: float32 for float16. Vectors that
+are given may be of that type or of x's.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,10 @@ import math
 from typing import Any
 
 from ..array import Array
+from ..dtypes import computed_in
 from ..program import Kernel
 from .checks import check_array, check_float, check_out, check_same
+from .elementwise import cast
 from .reduce import reduce
 from .tuning import tuned
 
@@ -31,10 +37,10 @@ def batch_norm_moments(x: Array) -> tuple[Array, Array]:
     The variance is the mean of (x - mean)^2, so it keeps its digits where the mean is large.
     """
     _check("batch_norm_moments", x)
-    mean = reduce("mean", x, _dims(x))
-    square = Array.empty(x.shape, x.dtype, x.device)
+    mean = _over_channels("mean", x)
+    square = Array.empty(x.shape, mean.dtype, x.device)
     _rows(_SQUARE, x, x, mean, square)
-    return mean, reduce("mean", square, _dims(x))
+    return mean, _over_channels("mean", square)
 
 
 def batch_norm(
@@ -51,9 +57,8 @@ def batch_norm(
     _check("batch_norm", x, mean=mean, var=var, weight=weight, bias=bias)
     out = check_out("batch_norm", out, x.shape, x.dtype, x.device)
     settings = (float(eps), int(weight is not None), int(bias is not None))
-    _rows(
-        _NORM, x, x, mean, var, mean if weight is None else weight, mean if bias is None else bias, out, after=settings
-    )
+    vectors = [_wide(v) for v in (mean, var, mean if weight is None else weight, mean if bias is None else bias)]
+    _rows(_NORM, x, x, *vectors, out, after=settings)
     return out
 
 
@@ -61,9 +66,9 @@ def batch_norm_product_sum(grad_output: Array, x: Array, mean: Array) -> Array:
     """sum(g (x - mean)) over each channel: an Array (C,)."""
     _check("batch_norm_product_sum", x, mean=mean)
     _check_grad("batch_norm_product_sum", grad_output, x)
-    product = Array.empty(x.shape, x.dtype, x.device)
-    _rows(_PRODUCT, x, grad_output, x, mean, product)
-    return reduce("sum", product, _dims(x))
+    product = Array.empty(x.shape, computed_in(x.dtype), x.device)
+    _rows(_PRODUCT, x, grad_output, x, _wide(mean), product)
+    return _over_channels("sum", product)
 
 
 def batch_norm_backward_input(
@@ -83,8 +88,8 @@ def batch_norm_backward_input(
     _check_grad("batch_norm_backward_input", grad_output, x)
     out = check_out("batch_norm_backward_input", out, x.shape, x.dtype, x.device)
     settings = (float(eps), int(weight is not None), float(x.size // x.shape[1]))
-    weight = mean if weight is None else weight
-    _rows(_BACKWARD, x, grad_output, x, mean, var, weight, sum_g, sum_gx, out, after=settings)
+    vectors = [_wide(v) for v in (mean, var, mean if weight is None else weight, sum_g, sum_gx)]
+    _rows(_BACKWARD, x, grad_output, x, *vectors, out, after=settings)
     return out
 
 
@@ -96,12 +101,14 @@ def batch_norm_follow(
         check_array("batch_norm_follow", name, a, 1)
         if a.shape != mean.shape:
             raise ValueError(f"batch_norm_follow: {name} has shape {a.shape}, and mean {mean.shape}; all are alike")
-    check_same("batch_norm_follow", mean=mean, var=var, running_mean=running_mean, running_var=running_var)
+    check_same("batch_norm_follow", mean=mean, var=var)
+    check_same("batch_norm_follow", running_mean=running_mean, running_var=running_var)
+    _check_vector("batch_norm_follow", "mean", mean, running_mean)
     if count < 2:
         raise ValueError(f"batch_norm_follow: count is {count}; a variance needs 2 numbers or more")
     n, unbias = mean.size, count / (count - 1)
     _FOLLOW.launch(
-        mean.dtype, (n,), (64,), running_mean, running_var, mean, var, n, float(momentum), unbias,
+        running_mean.dtype, (n,), (64,), running_mean, running_var, mean, var, n, float(momentum), unbias,
         defines=_defines(mean),
     )  # fmt: skip
 
@@ -110,8 +117,16 @@ def _defines(like: Array) -> tuple[tuple[str, str], ...]:
     return (("RUN", str(tuned("elementwise run", like.device))),)
 
 
-def _dims(x: Array) -> tuple[int, ...]:
-    return (0, *range(2, x.ndim))
+def batch_norm_sum(grad_output: Array) -> Array:
+    """sum(g) over each channel of g (N, C, ...): an Array (C,)."""
+    _check("batch_norm_sum", grad_output)
+    return _over_channels("sum", grad_output)
+
+
+def _over_channels(op: str, x: Array) -> Array:
+    """A sum or a mean over each channel, in the type that is computed in."""
+    out = Array.empty(x.shape[1:2], computed_in(x.dtype), x.device)
+    return reduce(op, x, (0, *range(2, x.ndim)), out=out)
 
 
 def _rows(kernel: Kernel, like: Array, *arrays: Array, after: tuple[Any, ...] = ()) -> None:
@@ -136,7 +151,21 @@ def _check(function: str, x: Any, **vectors: Array | None) -> None:
                 raise ValueError(
                     f"{function}: {name} has shape {vector.shape}; x has shape {x.shape}, so it must be {x.shape[1:2]}"
                 )
-    check_same(function, x=x, **vectors)
+            _check_vector(function, name, vector, x)
+
+
+def _check_vector(function: str, name: str, vector: Array, x: Array) -> None:
+    """`vector` is on x's device, and of x's dtype or of what x is computed in."""
+    if vector.dtype != computed_in(x.dtype):
+        check_same(function, x=x, **{name: vector})
+    elif vector.device is not x.device:
+        raise ValueError(f"{function}: {name} is on {vector.device}, x on {x.device}; put both on one")
+
+
+def _wide(a: Array) -> Array:
+    """`a` in the type that it is computed in."""
+    computed = computed_in(a.dtype)
+    return a if a.dtype == computed else cast(a, computed)
 
 
 def _check_grad(function: str, grad_output: Any, x: Array) -> None:

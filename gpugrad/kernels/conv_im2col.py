@@ -11,7 +11,7 @@ import numpy as np
 from ..array import Array, Shape
 from .col2im import col2im
 from .conv_plan import Plan
-from .elementwise import elementwise, fill
+from .elementwise import elementwise, fill, summing
 from .gemm import gemm, gemm_sum
 from .im2col import im2col
 from .tuning import tuned
@@ -46,7 +46,12 @@ def im2col_weight(
     """out = the sum over the batch of dy @ im2col(x)^T"""
     if p.N == 0:
         fill(out, 0)
-    out = out.reshape(p.G, p.COG, p.K)
+        return
+    with summing(out.reshape(p.G, p.COG, p.K)) as sums:
+        _weight_sums(p, x, dy, sums, scratch, col)
+
+
+def _weight_sums(p: Plan, x: Array, dy: Array, out: Array, scratch: Array | None, col: Array | None) -> None:
     blocks: Iterable[tuple[int, int, Array | None]] = _blocks(p, x, dy, scratch) if col is None else [(0, p.N, None)]
     for first, n, block in blocks:
         columns = _columns(p, _images(x, first, n), block) if col is None else col

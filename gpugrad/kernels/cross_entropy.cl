@@ -28,7 +28,7 @@ inline int class_at(__global const L *target, int position, int C, int ignore,
  * and the logarithm of the sum of exp(x - maximum) in logs, and the sum of q in mass. */
 __kernel void cross_entropy(
     __global const T *x, __global const L *target, __global const T *weight, int weighted,
-    __global T *terms, __global T *logs, __global T *mass, __global int *fault, int code,
+    __global A *terms, __global A *logs, __global A *mass, __global int *fault, int code,
     int C, int inner, int ignore, A smoothing, int means, int positions) {
   int k = get_global_id(0);
   if (k < positions) {
@@ -65,10 +65,10 @@ __kernel void cross_entropy(
 }
 
 /* Of the sums of losses and weights: the mean, and what each loss counts in it. */
-__kernel void cross_entropy_mean(__global const T *totals, __global T *mean, __global T *share) {
+__kernel void cross_entropy_mean(__global const A *totals, __global T *mean, __global A *share) {
   if (get_global_id(0) == 0) {
-    mean[0] = (A)totals[0] / (A)totals[1];
-    share[0] = 1 / (A)totals[1];
+    mean[0] = totals[0] / totals[1];
+    share[0] = 1 / totals[1];
   }
 }
 
@@ -76,8 +76,8 @@ __kernel void cross_entropy_mean(__global const T *totals, __global T *mean, __g
  * element. g is one number, or one for each position (`each`); share is read where `means` is set. */
 __kernel void cross_entropy_backward(
     __global const T *g, __global const T *x, __global const L *target,
-    __global const T *weight, int weighted, __global const T *logs, __global const T *mass,
-    __global const T *share, __global T *gx,
+    __global const T *weight, int weighted, __global const A *logs, __global const A *mass,
+    __global const A *share, __global T *gx,
     int C, int inner, int ignore, A smoothing, int each, int means, int positions, int total) {
   int k = get_global_id(0);
   if (k < total) {
@@ -85,13 +85,13 @@ __kernel void cross_entropy_backward(
     int t = target[position];
     A a = 0;
     if (t != ignore && t >= 0 && t < C) {
-      A p = exp(((A)x[k] - (A)logs[position]) - (A)logs[positions + position]);
+      A p = exp(((A)x[k] - logs[position]) - logs[positions + position]);
       A q = smoothing / C * (weighted ? (A)weight[c] : (A)1);
       if (c == t)
         q += (1 - smoothing) * (weighted ? (A)weight[t] : (A)1);
-      a = (p * (A)mass[position] - q) * (A)g[each ? position : 0];
+      a = (p * mass[position] - q) * (A)g[each ? position : 0];
       if (means)
-        a *= (A)share[0];
+        a *= share[0];
     }
     gx[k] = a;
   }

@@ -6,10 +6,11 @@ import math
 from typing import NamedTuple
 
 from ..array import Array, Shape
-from ..dtypes import C_NAME, int32, uint8
+from ..dtypes import C_NAME, computed_in, int32, uint8
 from ..guards import guard
 from ..program import Kernel
 from .checks import check_array, check_float, check_same, integer
+from .elementwise import cast
 from .reduce import reduce
 
 _FORWARD = Kernel(
@@ -63,6 +64,7 @@ class CrossEntropy(NamedTuple):
 
     `logs` (2, positions): each position's largest score, and the log of the sum of exp(score - largest). `mass`
     (target's shape): what its classes count together. `share` (): what a loss counts in the mean; only of a mean.
+    These three are in the type that is computed in (float32 for float16), the loss is in the scores'.
     """
 
     loss: Array
@@ -83,8 +85,9 @@ def cross_entropy(x: Array, target: Array, weight: Array | None = None, options:
     _check("cross_entropy", x, target, weight)
     C, inner = x.shape[1], math.prod(x.shape[2:])
     means, n = options.reduction == "mean", target.size
-    terms = Array.empty((2, n) if means else target.shape, x.dtype, x.device)
-    logs, mass = Array.empty((2, n), x.dtype, x.device), Array.empty(target.shape, x.dtype, x.device)
+    computed = computed_in(x.dtype)
+    terms = Array.empty((2, n) if means else target.shape, computed, x.device)
+    logs, mass = Array.empty((2, n), computed, x.device), Array.empty(target.shape, computed, x.device)
     flag, code = _guard("cross_entropy", x, C, options.ignore_index)
     _FORWARD.launch(
         x.dtype,
@@ -94,11 +97,10 @@ def cross_entropy(x: Array, target: Array, weight: Array | None = None, options:
         *(C, inner, options.ignore_index, options.label_smoothing, int(means), n),
         defines=_label(target),
     )
-    if options.reduction == "none":
-        return CrossEntropy(terms, logs, mass, None)
-    if options.reduction == "sum":
-        return CrossEntropy(reduce("sum", terms), logs, mass, None)
-    mean, share = Array.empty((), x.dtype, x.device), Array.empty((), x.dtype, x.device)
+    if not means:
+        loss = terms if options.reduction == "none" else reduce("sum", terms)
+        return CrossEntropy(loss if loss.dtype == x.dtype else cast(loss, x.dtype), logs, mass, None)
+    mean, share = Array.empty((), x.dtype, x.device), Array.empty((), computed, x.device)
     totals = reduce("sum", terms, 1)
     _MEAN.launch(x.dtype, (1,), (1,), totals, mean, share, defines=_label(target))
     return CrossEntropy(mean, logs, mass, share)

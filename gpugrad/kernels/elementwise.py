@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import numbers
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..array import Array
 from ..device import Device
-from ..dtypes import C_NAME, as_dtype, bool_, float16, is_float
+from ..dtypes import C_NAME, as_dtype, bool_, computed_in, is_float
 from ..program import Define, Kernel
 from .broadcast import Shape, broadcast_shape, collapse, in_three
 from .checks import check_array, check_out, check_same, number_for
@@ -210,12 +212,11 @@ def cast(x: Array, dtype: Any, out: Array | None = None) -> Array:
     """`x` converted to another dtype.
 
     Floating point to integers cuts the fraction off; what does not fit in int32 becomes the nearer end of it, and NaN
-    0. To uint8 the lowest 8 bits of that stay, as in C. To bool: whether it is not 0.
+    0. To uint8 the lowest 8 bits of that stay, as in C. To bool: whether it is not 0. float64 becomes float16 by way of
+    float32, as in PyTorch.
     """
     check_array("cast", "x", x)
     dtype = as_dtype(dtype)
-    if float16 in (x.dtype, dtype):
-        raise TypeError(f"cast: {x.dtype} to {dtype} is not supported yet; gpugrad computes in float32 and float64")
     if dtype.itemsize == 8 and not x.device.has_float64:
         raise TypeError(f"cast: {x.device} has no float64; use float32")
     out = check_out("cast", out, x.shape, dtype, x.device)
@@ -228,6 +229,16 @@ def cast(x: Array, dtype: Any, out: Array | None = None) -> Array:
     defines = (geometry.define, ("R", C_NAME[dtype]), ("UNARY(a)", text))
     _UNARY.launch(x.dtype, geometry.over(x.size), geometry.local, x, out, x.size, defines=defines)
     return out
+
+
+@contextlib.contextmanager
+def summing(out: Array) -> Iterator[Array]:
+    """An Array to add up in, which is rounded into `out` at the end: `out` itself unless it is float16."""
+    computed = computed_in(out.dtype)
+    sums = out if out.dtype == computed else Array.empty(out.shape, computed, out.device)
+    yield sums
+    if sums is not out:
+        cast(sums, out.dtype, out)
 
 
 def where(condition: Array, x: Array, y: Array, out: Array | None = None) -> Array:

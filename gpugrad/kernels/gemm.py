@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..array import Array
+from ..dtypes import computed_in
 from ..program import Kernel
 from .checks import check_array, check_float, check_out, check_same, number_for
+from .elementwise import cast
 from .gemm_packed import packed
 from .gemm_product import Product, in_parts, product, role_of_c
 from .gemm_warp import warp
@@ -30,10 +32,12 @@ def gemm(
     """alpha * op(a) @ op(b) + beta * out, where op transposes the last two axes or does nothing.
 
     a: (..., M, K), or (..., K, M) with `transpose_a`; b: (..., K, N), or (..., N, K). The batch axes in front broadcast
-    as in NumPy; the result is (..., M, N). float32 or float64, accumulated in the same. `out` takes the result; it is
-    read only where beta is not 0, and needed then. K = 0 gives beta * out.
+    as in NumPy; the result is (..., M, N). float32 and float64 are accumulated in the same, float16 in float32. `out`
+    takes the result (of float16 also in float32); it is read only where beta is not 0, and needed then. K = 0 gives
+    beta * out.
 
-    |error| <= 2 * eps * sqrt(K) * (|a| @ |b|), as K rounded additions err to both sides. Products of integers are exact
+    |error| <= 2 * eps * sqrt(K) * (|a| @ |b|), as K rounded additions err to both sides; of float16 that is float32's
+    eps, and then the result is rounded once. Products of integers are exact
     while all sums stay below 2^24 (float64: 2^53).
 
     ValueError for shapes that don't fit, TypeError for other dtypes. Goto and van de Geijn, 2008, "Anatomy of
@@ -81,11 +85,13 @@ def _gemm(
     for name, x in (("a", a), ("b", b)):
         if len(x.shape) < axes:
             raise ValueError(f"{function}: {name} has shape {x.shape}; it needs {axes} axes or more, use .reshape(...)")
-    alpha, beta = number_for(function, "alpha", alpha, a.dtype), number_for(function, "beta", beta, a.dtype)
+    computed = computed_in(a.dtype)
+    alpha, beta = (number_for(function, name, x, computed) for name, x in (("alpha", alpha), ("beta", beta)))
     p, shape = product(function, a.shape, b.shape, bool(transpose_a), bool(transpose_b), summed)
     if beta != 0 and out is None:
         raise ValueError(f"{function}: beta is {beta}, which multiplies what out holds; give out=")
-    c = check_out(function, out, shape, a.dtype, a.device, a, b)
+    wide = out is not None and getattr(out, "dtype", None) == computed
+    c = check_out(function, out, shape, computed if wide else a.dtype, a.device, a, b)
     if c.size == 0:
         return c
     if p is None:
@@ -142,11 +148,16 @@ def _launch(
     size = (-(-p.N // side) * _TILE, -(-p.M // side) * _TILE, p.outer * p.inner)
 
     def launch(to: Array, alpha: float, beta: float) -> None:
-        args = (a, b, to, p.M, p.N, p.K, p.inner, *p.a, *p.b, alpha, beta)
-        if custom is not None:
-            custom(*args, global_size=size, local_size=local)
-        else:
-            kernels[role_of_c(beta)].launch(c.dtype, size, local, *args)
+        if custom is None:
+            x, y = (a, b) if to.dtype == a.dtype else (cast(a, to.dtype), cast(b, to.dtype))
+            args = (x, y, to, p.M, p.N, p.K, p.inner, *p.a, *p.b, alpha, beta)
+            kernels[role_of_c(beta)].launch(to.dtype, size, local, *args)
+            return
+        # A kernel of your own reads and writes one type.
+        own = to if to.dtype == a.dtype else cast(to, a.dtype)
+        custom(a, b, own, p.M, p.N, p.K, p.inner, *p.a, *p.b, alpha, beta, global_size=size, local_size=local)
+        if own is not to:
+            cast(own, to.dtype, to)
 
     in_parts(p, p.inner if p.summed else 1, launch, c, alpha, beta)
 

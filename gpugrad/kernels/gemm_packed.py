@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..array import Array
-from ..dtypes import float64
+from ..dtypes import computed_in, float16, float64
 from ..program import Define, Kernel
 from .gemm_product import Product, Split, Strides, in_parts, role_of_c, split
 
@@ -37,8 +37,11 @@ class _Plan(NamedTuple):
 
 
 @lru_cache(4096)
-def _plan(p: Product, columns: int, units: int) -> _Plan:
-    """How to compute `p` with tiles of 6 x `columns` on a CPU of `units` cores."""
+def _plan(p: Product, columns: int, units: int, half: bool = False) -> _Plan:
+    """How to compute `p` with tiles of 6 x `columns` on a CPU of `units` cores.
+
+    `half` operands are always packed: panels hold what is computed in.
+    """
     along_k, along_n = p.a.column == 1, p.b.column == 1
     # op(B) needs its columns side by side. If it lacks them, C^T may be cheaper: it packs op(A)'s transpose instead.
     transposed = not along_n and (not along_k or p.M < p.N)
@@ -46,8 +49,8 @@ def _plan(p: Product, columns: int, units: int) -> _Plan:
         p = p.transposed
         along_k, along_n = p.a.column == 1, p.b.column == 1
     uses_a, uses_b = (n * _sharing(p, s) for n, s in ((p.N, p.a), (p.M, p.b)))
-    pack_a = not along_k and p.K >= _PACK_A_FROM_K and uses_a >= _PACK_FROM_USES
-    pack_b = not along_n or columns > p.N or (p.K >= _PACK_B_FROM_K and uses_b >= _PACK_FROM_USES)
+    pack_a = half or (not along_k and p.K >= _PACK_A_FROM_K and uses_a >= _PACK_FROM_USES)
+    pack_b = half or not along_n or columns > p.N or (p.K >= _PACK_B_FROM_K and uses_b >= _PACK_FROM_USES)
 
     groups = -(-p.M // _ROWS) * -(-p.N // columns) * p.results
     return _Plan(transposed, pack_a, pack_b, split(p, -(-_GROUPS_PER_UNIT * units // groups), _LEAST_DEPTH))
@@ -60,7 +63,7 @@ def _sharing(p: Product, s: Strides) -> int:
 
 def packed(kernel: Any, p: Product, a: Array, b: Array, c: Array, alpha: float, beta: float) -> None:
     columns = 8 if c.dtype == float64 else 16
-    plan = _plan(p, columns, c.device.cl_device.max_compute_units)
+    plan = _plan(p, columns, c.device.cl_device.max_compute_units, a.dtype == float16)
     c_m, c_n = p.N, 1
     if plan.transposed:
         p, a, b, c_m, c_n = p.transposed, b, a, 1, p.N
@@ -78,7 +81,7 @@ def packed(kernel: Any, p: Product, a: Array, b: Array, c: Array, alpha: float, 
 
     def launch(to: Array, alpha: float, beta: float) -> None:
         _PACKED[role_of_c(beta)].launch(
-            c.dtype, size, (1, 1, 1), a, b, to, p.M, p.N, K, last_K, inner, summed,
+            to.dtype, size, (1, 1, 1), a, b, to, p.M, p.N, K, last_K, inner, summed,
             a_at.outer, a_at.inner, a_panel, a_at.row, a_at.column,
             b_at.outer, b_at.inner, b_panel, b_at.column, last_n,
             c_m, c_n, alpha, beta, defines=_vectors(c.dtype),
@@ -90,7 +93,7 @@ def packed(kernel: Any, p: Product, a: Array, b: Array, c: Array, alpha: float, 
 def _pack(x: Array, at: Strides, rows: int, K: int, width: int) -> tuple[Array, Strides, int]:
     """x's matrices, each rows x K, in panels of `width` rows; strides of the result, and from panel to panel."""
     number, panels = x.size // (rows * K), -(-rows // width)
-    packed = Array.empty((number, panels, K, width), x.dtype, x.device)
+    packed = Array.empty((number, panels, K, width), computed_in(x.dtype), x.device)
     span = 8 if width % 8 == 0 else width
     size = (-(-K // _DEPTH), panels * (width // span), number)
     defines = (("WIDTH", str(width)), *_vectors(x.dtype))

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..array import Array, Shape
+from ..dtypes import computed_in
 from ..program import Kernel
 from .broadcast import broadcast_shape, collapse
 
@@ -143,12 +144,13 @@ Launch = Callable[[Array, float, float], None]
 def in_parts(p: Product, parts: int, launch: Launch, c: Array, alpha: float, beta: float) -> None:
     """Compute each result in `parts` parts and add them up; `launch(to, alpha, beta)` computes them all.
 
-    For results that are few and deep: their work-groups alone would leave most of the device idle.
+    For results that are few and deep: their work-groups alone would leave most of the device idle. `to` is of c's
+    dtype or, for parts of float16, float32.
     """
     if parts == 1:
         launch(c, alpha, beta)
         return
-    partials = Array.empty((p.results, parts, p.M * p.N), c.dtype, c.device)
+    partials = Array.empty((p.results, parts, p.M * p.N), computed_in(c.dtype), c.device)
     launch(partials, 1, 0)
     size = (p.M * p.N, p.results)
     _COMBINE[role_of_c(beta)].launch(c.dtype, size, (64, 1), partials, c, size[0], parts, alpha, beta)

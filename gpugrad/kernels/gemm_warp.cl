@@ -9,7 +9,8 @@
  * they read each word of local memory once, and no two words of one bank at a time.
  *
  * The products (outer, inner) are as in gemm.cl. A result is the sum of `summed` products next to
- * each other along inner. They are K deep, the last one along inner last_K.
+ * each other along inner. They are K deep, the last one along inner last_K. R is what C holds: T, or
+ * for parts of a sum of halves float.
  */
 #define BK 8
 #define LANES_M 8
@@ -20,22 +21,22 @@
 #define BAND 8 /* tiles of C are computed in bands so high: the groups at work share A and B in L2 */
 
 /* next = this work-item's elements of a tile, `size` rows from r0 and BK columns from k0, of the
- * R x depth matrix x(r, k) = x[r * x_r + k * x_k]; 0 past its edges. Neighbouring work-items take
+ * rows x depth matrix x(r, k) = x[r * x_r + k * x_k]; 0 past its edges. Neighbouring work-items take
  * elements that lie side by side in memory.
  */
-inline void fetch(__global const T *x, int x_r, int x_k, int R, int depth, int r0, int k0,
+inline void fetch(__global const T *x, int x_r, int x_k, int rows, int depth, int r0, int k0,
                   int size, A *next) {
   int me = get_local_id(0);
   if (x_k == 1) {
     int r = r0 + me / BK, k = k0 + me % BK;
     #pragma unroll
     for (int i = 0; i < size * BK / GROUP; i++, r += GROUP / BK)
-      next[i] = r < R && k < depth ? x[r * x_r + k] : 0;
+      next[i] = r < rows && k < depth ? x[r * x_r + k] : 0;
   } else {
     int r = r0 + me % size, k = k0 + me / size;
     #pragma unroll
     for (int i = 0; i < size * BK / GROUP; i++, k += GROUP / size)
-      next[i] = r < R && k < depth ? x[r * x_r + k * x_k] : 0;
+      next[i] = r < rows && k < depth ? x[r * x_r + k * x_k] : 0;
   }
 }
 
@@ -51,7 +52,7 @@ inline void keep(__local A *tile, int x_k, int size, const A *next) {
 }
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void gemm_warp(__global const T *a, __global const T *b, __global T *c,
+void gemm_warp(__global const T *a, __global const T *b, __global R *c,
                int M, int N, int K, int last_K, int inner, int summed,
                int a_outer, int a_inner, int a_m, int a_k,
                int b_outer, int b_inner, int b_k, int b_n, A alpha, A beta) {

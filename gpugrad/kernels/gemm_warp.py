@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..array import Array
-from ..dtypes import float64
+from ..dtypes import C_NAME, computed_in, float64
 from ..program import Kernel
 from .gemm_product import Product, Split, in_parts, role_of_c, split
 
@@ -55,7 +55,7 @@ def _plan(p: Product, tiles: tuple[Tile, ...], units: int) -> tuple[Tile, Split]
 
 
 def warp(kernel: Any, p: Product, a: Array, b: Array, c: Array, alpha: float, beta: float) -> None:
-    tile, plan = _plan(p, TILES[c.dtype.name], c.device.cl_device.max_compute_units)
+    tile, plan = _plan(p, TILES[computed_in(c.dtype).name], c.device.cl_device.max_compute_units)
     a_at, b_at = plan.strides(p.a, p.a.column), plan.strides(p.b, p.b.row)
     defines = (
         *((("V", "double2"), ("W", "2")) if c.dtype == float64 else (("V", "float4"), ("W", "4"))),
@@ -65,8 +65,8 @@ def warp(kernel: Any, p: Product, a: Array, b: Array, c: Array, alpha: float, be
 
     def launch(to: Array, alpha: float, beta: float) -> None:
         _WARP[role_of_c(beta)].launch(
-            c.dtype, size, (tile.group, 1, 1), a, b, to, p.M, p.N, plan.K, plan.last_K, plan.inner, plan.summed,
-            *a_at, *b_at, alpha, beta, defines=defines,
+            a.dtype, size, (tile.group, 1, 1), a, b, to, p.M, p.N, plan.K, plan.last_K, plan.inner, plan.summed,
+            *a_at, *b_at, alpha, beta, defines=(("R", C_NAME[to.dtype]), *defines),
         )  # fmt: skip
 
     in_parts(p, plan.parts, launch, c, alpha, beta)

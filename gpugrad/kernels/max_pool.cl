@@ -143,7 +143,7 @@ __kernel void max_pool_backward_gather(
 /* For CPUs. One work-item makes one plane of gx: it adds each g where it belongs, always in the
  * same order. Nobody else writes to its plane, so it needs no atomics. */
 __kernel void max_pool_backward_planes(__global const T *g, __global const int *indices,
-                                       __global T *gx, int size, int out_size, int planes) {
+                                       __global A *gx, int size, int out_size, int planes) {
   int plane = get_global_id(0);
   if (plane < planes) {
     for (int i = 0; i < size; i++)

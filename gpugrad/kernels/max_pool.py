@@ -9,6 +9,7 @@ from ..array import Array, Shape
 from ..dtypes import int32
 from ..program import Kernel
 from .checks import check_array, check_float, check_out
+from .elementwise import summing
 from .geometry import Pair, Window, pooled_in, window
 from .ladder import resolve, variant
 from .tuning import tuned
@@ -129,7 +130,8 @@ def _planes(kernel: Any, g: Array, indices: Array, gx: Array, w: Window) -> None
     """One work-item for each plane of gx."""
     planes = math.prod(gx.shape[:-2])
     size, out_size = math.prod(gx.shape[-2:]), math.prod(g.shape[-2:])
-    _PLANES.launch(g.dtype, (planes,), (4,), g, indices, gx, size, out_size, planes)
+    with summing(gx) as sums:
+        _PLANES.launch(g.dtype, (planes,), (4,), g, indices, sums, size, out_size, planes)
 
 
 def max_pool2d_pick(x: Array, indices: Array) -> Array:

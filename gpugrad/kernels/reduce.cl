@@ -101,11 +101,11 @@ __kernel void reduce_strips(__global const T *x, __global R *out,
   }
 }
 
-/* x[i] = x[i] / n: what makes a mean of a sum */
-__kernel void reduce_divide(__global T *x, int size, int n) {
+/* out[i] = x[i] / n: what makes a mean of a sum; out may be x */
+__kernel void reduce_divide(__global const T *x, __global R *out, int size, int n) {
   int i = get_global_id(0);
   if (i < size)
-    x[i] = (A)x[i] / n;
+    out[i] = x[i] / n;
 }
 
 #endif

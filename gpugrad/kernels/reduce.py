@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..array import Array, Shape
-from ..dtypes import C_NAME, bool_, int32, is_float, uint8
+from ..dtypes import C_NAME, computed_in, int32, is_float
 from ..program import Define, Kernel
 from .argmax import default_variant, extremum
 from .checks import axes, check_array, check_out
@@ -21,7 +21,7 @@ _SERIAL = Kernel("reduce.cl", "reduce_serial", x="in outer reduced inner", out="
 _TREE = Kernel("reduce.cl", "reduce_tree", x="in outer reduced inner", out="out outer chunks inner")
 _ROWS = Kernel("reduce.cl", "reduce_rows", x="in outer reduced", out="out outer chunks")
 _STRIPS = Kernel("reduce.cl", "reduce_strips", x="in outer reduced inner", out="out outer chunks inner")
-_DIVIDE = Kernel("reduce.cl", "reduce_divide", x="inout")
+_DIVIDE = Kernel("reduce.cl", "reduce_divide", x="in", out="out")
 
 LANES = 32  # results side by side in reduce_rows
 ROW_CHUNK = 4096  # 128 roundings for each of the 32 lanes, then 5
@@ -58,8 +58,11 @@ def reduce(
     others raise ValueError.
 
     Rounding: a sum's error is at most 260 passes eps/2 sum|x|, where a pass shortens the axis by 256 or more
-    (so 3 passes for 10 million elements); the variant "serial" loses n eps/2 sum|x| for n elements.
+    (so 3 passes for 10 million elements); the variant "serial" loses n eps/2 sum|x| for n elements. float16 is summed
+    in float32, then rounded once, or not at all where `out` is float32.
     """
+    if not isinstance(op, str):
+        raise TypeError(f"reduce: op is {type(op).__name__}; the name comes first ({', '.join(OPERATIONS)}), then x")
     if op not in OPERATIONS:
         raise ValueError(f"reduce: op is {op!r}; there is {', '.join(OPERATIONS)}")
     check_array(op, "x", x)
@@ -78,15 +81,18 @@ def reduce_axes(
     shape, groups, count = _plan(x.shape, dims, keepdim)
     if count == 0 and op in ("max", "min") and 0 not in shape:
         raise ValueError(f"{op}: x has shape {x.shape}, so there is nothing to take the {op} of; it needs an element")
-    out = check_out(op, out, shape, result_dtype(op, x.dtype), x.device, x)
-    folded = "sum" if op == "mean" else op
+    folded, computed = "sum" if op == "mean" else op, computed_in(x.dtype)
+    wide = is_float(x.dtype) and getattr(out, "dtype", None) == computed
+    out = check_out(op, out, shape, computed if wide else result_dtype(op, x.dtype), x.device, x)
+    # A sum that is still to be divided may be more than half can hold.
+    total = out if op != "mean" or out.dtype == computed else Array.empty(shape, computed, x.device)
     for i, (outer, reduced, inner) in enumerate(groups):
         last = i == len(groups) - 1
-        to = out if last else Array.empty((outer, inner), _partial_dtype(x.dtype), x.device)
+        to = total if last else Array.empty((outer, inner), computed, x.device)
         _fold(folded, x, to, outer, reduced, inner, variant)
         x = to
     if op == "mean":
-        _DIVIDE.launch(out.dtype, (out.size,), (64,), out, out.size, count, defines=_defines("sum", out, out))
+        _DIVIDE.launch(computed, (out.size,), (64,), total, out, out.size, count, defines=_defines("sum", total, out))
     return out
 
 
@@ -170,14 +176,9 @@ def _passes(x: Array, out: Array, outer: int, reduced: int, inner: int, chunk: i
         if chunks == 1:
             yield x, out, reduced, chunks
             return
-        partial = Array.empty((outer, chunks, inner), _partial_dtype(x.dtype), x.device)
+        partial = Array.empty((outer, chunks, inner), computed_in(x.dtype), x.device)
         yield x, partial, reduced, chunks
         x, reduced = partial, chunks
-
-
-def _partial_dtype(dtype: np.dtype) -> np.dtype:
-    """Between passes results stay in the type that is computed in."""
-    return int32 if dtype in (uint8, bool_) else dtype
 
 
 def _defines(op: str, x: Array, out: Array) -> tuple[Define, ...]:

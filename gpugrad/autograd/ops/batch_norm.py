@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ... import kernels as K
-from ...dtypes import is_float
+from ...dtypes import computed_in, is_float
 from ..function import Function
 from ..mode import is_grad_enabled
 from ..tensor import Tensor
@@ -19,7 +19,7 @@ class BatchNorm(Function):
     def forward(
         ctx: Any, x: Tensor, weight: Any, bias: Any, mean: Tensor, var: Tensor, training: bool, eps: float
     ) -> Tensor:
-        ctx.training, ctx.eps = training, eps
+        ctx.training, ctx.eps, ctx.bias_dtype = training, eps, None if bias is None else bias.dtype
         ctx.save_for_backward(x, weight, mean, var)
         return Tensor._wrap(K.batch_norm(x.array, mean.array, var.array, _array(weight), _array(bias), eps))
 
@@ -28,10 +28,13 @@ class BatchNorm(Function):
         x, weight, mean, var = ctx.saved_tensors
         need_x, need_weight, need_bias = ctx.needs_input_grad[:3]
         if is_grad_enabled() or not ctx.training:
-            found = _gradients(g, x, weight, mean, var, ctx.training, ctx.eps, ctx.needs_input_grad[:3])
-            return *found, None, None, None, None
-        dims = (0, *range(2, x.ndim))
-        sum_g: Any = K.reduce("sum", g.array, dims) if need_x or need_bias else None
+            # In the type that is computed in: squares of halves soon are more than half can hold.
+            wide: list[Any] = [None if t is None else t.to(computed_in(t.dtype)) for t in (g, x, weight, mean, var)]
+            found = _gradients(wide, ctx.training, ctx.eps, ctx.needs_input_grad[:3])
+            dtypes = (x.dtype, None if weight is None else weight.dtype, ctx.bias_dtype)
+            narrow = [None if t is None else t.to(dtype) for t, dtype in zip(found, dtypes)]
+            return *narrow, None, None, None, None
+        sum_g: Any = K.batch_norm_sum(g.array) if need_x or need_bias else None
         sum_gx: Any = K.batch_norm_product_sum(g.array, x.array, mean.array) if need_x or need_weight else None
         g_x = g_weight = None
         if need_x:
@@ -41,14 +44,14 @@ class BatchNorm(Function):
                 )
             )
         if need_weight:
-            g_weight = Tensor._wrap(sum_gx) / (var + ctx.eps).sqrt()
-        return g_x, g_weight, Tensor._wrap(sum_g) if need_bias else None, None, None, None, None
+            g_weight = (Tensor._wrap(sum_gx) / (var + ctx.eps).sqrt()).to(weight.dtype)
+        g_bias = Tensor._wrap(sum_g).to(ctx.bias_dtype) if need_bias else None
+        return g_x, g_weight, g_bias, None, None, None, None
 
 
-def _gradients(
-    g: Tensor, x: Tensor, weight: Any, mean: Tensor, var: Tensor, training: bool, eps: float, needs: tuple[bool, ...]
-) -> tuple[Any, Any, Any]:
-    """The gradients of x, weight and bias, in ops that can be differentiated again."""
+def _gradients(given: list[Any], training: bool, eps: float, needs: tuple[bool, ...]) -> tuple[Any, Any, Any]:
+    """The gradients of x, weight and bias, from g, x, weight, mean and var, in ops that can be differentiated again."""
+    g, x, weight, mean, var = given
     dims, column = (0, *range(2, x.ndim)), (1, -1) + (1,) * (x.ndim - 2)
     if training:
         centred = x - x.mean(dims, keepdim=True)

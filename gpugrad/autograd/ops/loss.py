@@ -1,4 +1,7 @@
-"""Losses: cross-entropy in one kernel each way, negative log-likelihood and squared error."""
+"""Losses: cross-entropy in one kernel each way, negative log-likelihood and squared error.
+
+Those that are composed of other operations compute float16 in float32, and round the result.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...array import Array
-from ...dtypes import is_float
+from ...dtypes import computed_in, is_float
 from ...kernels.broadcast import broadcast_shape
 from ...kernels.checks import check_float, check_same
 from ...kernels.cross_entropy import CrossEntropy as Found
@@ -71,7 +74,8 @@ class CrossEntropyBackward(Function):
             if share is not None:
                 factor = E.mul(factor, share)
             factor = S.reshape(factor, (x.shape[0], 1, *x.shape[2:]))
-            for_x = SoftmaxBackward.apply(E.mul(h, factor), softmax(x, 1), 1)
+            h, y = (E.to(t, mass.dtype) for t in (h, x))
+            for_x = E.to(SoftmaxBackward.apply(E.mul(h, factor), softmax(y, 1), 1), x.dtype)
         return for_g, for_x, None, None, None, None, None, None
 
 
@@ -115,12 +119,15 @@ def nll_loss(
     input, target, weight, alone = _operands("nll_loss", input, target, weight)
     found = class_weights(input.array, target.array, _array(weight), options.ignore_index)
     classes, weights = (Tensor._wrap(a) for a in found)
+    weights = E.to(weights, computed_in(input.dtype))
     losses = E.neg(E.mul(Pick.apply(input, classes, 1), weights))
     if reduction == "mean":
-        return E.div(R.sum(losses), R.sum(weights))
-    if reduction == "sum":
-        return R.sum(losses)
-    return S.reshape(losses, ()) if alone else losses
+        losses = E.div(R.sum(losses), R.sum(weights))
+    elif reduction == "sum":
+        losses = R.sum(losses)
+    elif alone:
+        losses = S.reshape(losses, ())
+    return E.to(losses, input.dtype)
 
 
 def mse_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
@@ -138,8 +145,9 @@ def mse_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tenso
             "which is seldom what is wanted. Make the shapes equal",
             stacklevel=2,
         )
-    difference = E.sub(input, target)
-    return _reduced(E.mul(difference, difference), reduction)
+    computed = computed_in(input.dtype)
+    difference = E.sub(E.to(input, computed), E.to(target, computed))
+    return E.to(_reduced(E.mul(difference, difference), reduction), input.dtype)
 
 
 def _reduced(losses: Tensor, reduction: str) -> Tensor:
@@ -160,13 +168,15 @@ def _with_probabilities(input: Tensor, target: Tensor, weight: Tensor | None, op
         )
     if options.ignore_index >= 0:
         raise ValueError("cross_entropy: ignore_index is for class numbers; target holds probabilities")
+    dtype, computed = input.dtype, computed_in(input.dtype)
+    input, target = E.to(input, computed), E.to(target, computed)
     if options.label_smoothing:
         part = options.label_smoothing / input.shape[1]
         target = E.add(E.mul(target, 1 - options.label_smoothing), part)
     terms = E.mul(log_softmax(input, 1), target)
     if weight is not None:
         terms = E.mul(terms, S.reshape(weight, (-1, *[1] * (input.ndim - 2))))
-    return _reduced(E.neg(R.sum(terms, 1)), options.reduction)
+    return E.to(_reduced(E.neg(R.sum(terms, 1)), options.reduction), dtype)
 
 
 def _operands(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...array import Shape
-from ...dtypes import is_float
+from ...dtypes import computed_in, is_float
 from ...kernels.argmax import extremum
 from ...kernels.checks import axes, axis
 from ...kernels.reduce import reduce, reduce_axes
@@ -167,9 +167,10 @@ def var(input: Tensor, dim: Dim = None, keepdim: bool = False, *, correction: fl
     if isinstance(correction, bool) or not isinstance(correction, (int, float, np.number)):
         raise TypeError(f"var: correction is {correction!r}; it must be a number, such as 1 or 0")
     dims = axes("var", dim, input.ndim)
-    distance = E.sub(input, mean(input, dims, keepdim=True))
+    x = E.to(input, computed_in(input.dtype))
+    distance = E.sub(x, mean(x, dims, keepdim=True))
     freedom = _count(input.shape, dims) - float(correction)
-    return E.div(sum(E.mul(distance, distance), dims, keepdim), freedom if freedom > 0 else 0.0)
+    return E.to(E.div(sum(E.mul(distance, distance), dims, keepdim), freedom if freedom > 0 else 0.0), input.dtype)
 
 
 def _checked(name: str, input: Tensor, dtype: Any) -> Tensor:
