@@ -25,6 +25,9 @@ from gpugrad.array import Array
 from gpugrad.device import Device, current_device
 from gpugrad.models import course_cnn
 from gpugrad.nn import functional as F
+from gpugrad.program import source_text
+from gpugrad.source import instrument
+from gpugrad.trace import LaunchTrace
 
 Run = Callable[[], Any]
 
@@ -219,6 +222,31 @@ def overheads(device: Device, torch: Torch) -> Iterator[Row]:
     yield Row("import gpugrad, beyond NumPy", {"gpugrad": _import_seconds()})
 
 
+def traces(device: Device, torch: Torch) -> Iterator[Row]:
+    """What watching costs: a product of 64 x 64 matrices recorded and judged, and the pass over a kernel's text."""
+    rng = np.random.default_rng(0)
+    a, b = (Array.from_numpy(rng.random((64, 64), np.float32)) for _ in range(2))
+    for name in ("naive", "tiled"):
+        with gg.trace() as t:
+            kernels.gemm(a, b, variant=name)
+
+        def record(name: str = name) -> None:
+            with gg.trace():
+                kernels.gemm(a, b, variant=name)
+
+        def measure(launch: LaunchTrace = t[0]) -> Any:
+            return launch.report().traffic
+
+        events = f"gemm 64, rung '{name}', {len(t[0].columns) // 1000} k events"
+        yield Row(f"{events}: record", compare({"gpugrad": (record, device.synchronize)}, rounds=5))
+        yield Row(f"{events}: report", compare({"gpugrad": (t[0].report, _nothing)}, rounds=5))
+        yield Row(f"{events}: memory", compare({"gpugrad": (measure, _nothing)}, rounds=5))
+    text, types = source_text("gemm.cl"), {"T": "float", "A": "float", "R": "float"}
+    for name in ("gemm_naive", "gemm_blocked"):
+        run: Run = partial(instrument, text, name, types)
+        yield Row(f"instrument {name}", compare({"gpugrad": (run, _nothing)}, rounds=5))
+
+
 def _import_seconds() -> float:
     code = "import numpy, time; t = time.perf_counter(); import gpugrad; print(time.perf_counter() - t)"
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(3)]
@@ -231,6 +259,7 @@ SECTIONS: dict[str, Callable[[Device, Torch], Iterator[Row]]] = {
     "ladder": ladders,
     "memory": memory_bound,
     "overhead": overheads,
+    "trace": traces,
 }
 
 

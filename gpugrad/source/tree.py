@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any
 
 from .layout import UNKNOWN, Type
 
@@ -251,11 +253,18 @@ class Function(Node):
     body: Compound | None = None  # None: a prototype
 
 
+@cache
+def _parts(kind: Any) -> tuple[str, ...]:
+    """The attributes that can hold nodes."""
+    plain = {"t0", "t1", "type", "space", "name", "op", "word", "variable", "variables", "text", "lanes", "designators"}
+    return tuple(f.name for f in fields(kind) if f.name not in plain)
+
+
 def walk(node: Node) -> Iterator[Node]:
     """The node and all nodes below it, in the order of the text (not into called functions)."""
     yield node
-    for f in fields(node):
-        value = getattr(node, f.name)
+    for name in _parts(type(node)):
+        value = getattr(node, name)
         if isinstance(value, Function):
             continue
         for child in value if isinstance(value, list) else (value,):

@@ -24,9 +24,10 @@ def touches(t: LaunchTrace, keep: np.ndarray) -> Touches:
     rows = np.flatnonzero(keep & c.is_access & (c.flags & (OUTSIDE | SKEW) == 0) & (c.buffer >= 0))
     buffer, size, offset = c.buffer[rows], c.size[rows].astype("i8"), c.offset[rows].astype("i8")
     grain = np.ones(len(t.buffers) + 1, "i8")
-    for b in np.unique(buffer):
+    for b in np.flatnonzero(np.bincount(buffer)):
         mine = buffer == b
-        grain[b] = np.gcd.reduce(np.concatenate([np.unique(size[mine]), np.unique(offset[mine] % 8), [0]]))
+        bits = int(np.bitwise_or.reduce(size[mine] | offset[mine] & 7))  # sizes are powers of two
+        grain[b] = bits & -bits
     each = np.maximum(size // grain[buffer], 1)
     if (each == 1).all():
         return Touches(rows, offset // grain[buffer])
@@ -37,17 +38,44 @@ def touches(t: LaunchTrace, keep: np.ndarray) -> Touches:
 
 def pack(*columns: np.ndarray) -> np.ndarray:
     """Several columns of small numbers as one int64 key."""
-    key = np.zeros(len(columns[0]), "i8")
+    key, span = np.zeros(len(columns[0]), "i8"), 1
     for c in columns:
-        key = key * (int(c.max(initial=0)) + 1) + c
+        size = int(c.max(initial=0)) + 1
+        if span * size >= 1 << 62:  # only which keys are equal counts
+            key = np.unique(key, return_inverse=True)[1]
+            span = len(key) + 1
+        key, span = key * size + c, span * size
     return key
+
+
+def dense(key: np.ndarray) -> tuple[np.ndarray, int]:
+    """The key as small numbers, for tables with an entry for each, and how many there can be."""
+    n = int(key.max(initial=0)) + 1
+    if n <= max(8 * len(key), 1 << 20):
+        return key, n
+    _, key = np.unique(key, return_inverse=True)
+    return key, int(key.max(initial=0)) + 1
+
+
+def least(key: np.ndarray, n: int, values: np.ndarray, otherwise: int) -> np.ndarray:
+    """The smallest value of each key 0 .. n-1. (Much faster than sorting by the key.)"""
+    out = np.full(n, otherwise, "i8")
+    np.minimum.at(out, key, values.astype("i8"))
+    return out
+
+
+def greatest(key: np.ndarray, n: int, values: np.ndarray, otherwise: int) -> np.ndarray:
+    """The largest value of each key."""
+    out = np.full(n, otherwise, "i8")
+    np.maximum.at(out, key, values.astype("i8"))
+    return out
 
 
 def written(t: LaunchTrace, touched: Touches) -> np.ndarray:
     """For each touch: does anybody write that cell? (Of local memory, in any group.)"""
     c = t.columns
-    key = pack(c.buffer[touched.row], touched.cell)
-    hit = np.zeros(int(key.max(initial=0)) + 1, bool)
+    key, n = dense(pack(c.buffer[touched.row], touched.cell))
+    hit = np.zeros(n, bool)
     hit[key[c.kind[touched.row] != LOAD]] = True
     return hit[key]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cells import Touches, pack, spaces, touches, written
+from .cells import Touches, dense, greatest, least, pack, spaces, touches, written
 from .events import ATOMIC, LOAD, STORE
 from .launch import LaunchTrace
 from .report import Finding, Speaker
@@ -59,18 +59,16 @@ def _conflicts(t: LaunchTrace, found: dict[tuple[int, int], Finding], row: np.nd
                across: bool) -> None:  # fmt: skip
     """Adds to `found` the cells (in one phase) that two parties touch, one writing, not all atomically."""
     c = t.columns
+    key, n = dense(key)
+    party, kind = (c.group if across else c.item)[row], c.kind[row]
+    written, plain = np.zeros(n, bool), np.zeros(n, bool)
+    written[key[kind != LOAD]] = plain[key[kind != ATOMIC]] = True
+    bad = written & plain & (least(key, n, party, 1 << 40) < greatest(key, n, party, -1))
+    keep = bad[key]
+    row, key = row[keep], key[keep]
     order = np.argsort(key, kind="stable")
     row, key = row[order], key[order]
-    start = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
-    end = np.r_[start[1:], len(row)]
-    party, kind = (c.group if across else c.item)[row], c.kind[row]
-    bad = np.flatnonzero(
-        (np.minimum.reduceat(party, start) != np.maximum.reduceat(party, start))
-        & np.logical_or.reduceat(kind != LOAD, start)
-        & ~np.logical_and.reduceat(kind == ATOMIC, start)
-    )
-    for s in bad:
-        cell = row[start[s] : end[s]]
+    for cell in np.split(row, np.flatnonzero(key[1:] != key[:-1]) + 1) if len(row) else []:
         cell = cell[np.lexsort((c.seq[cell], c.item[cell]))]
         pair = _pair(t, cell, across)
         if pair is None:

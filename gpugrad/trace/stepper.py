@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,9 +16,17 @@ SAYS = {
     "assign": "sets", "row": "leaves its row in", "private": "leaves", "fuel": "was still looping",
 }  # fmt: skip
 
+draw: Callable[[LaunchTrace, int, int], bool] | None = None
+"""What gpugrad.viz puts here when it is imported: draws the steps and says True, or False where it cannot."""
+
 
 def play(launch: LaunchTrace, work_item: int, start: int, stop: int | None) -> None:
-    """Print the steps; where a person sits at a terminal, wait for Enter between them (q ends it)."""
+    """Print the steps; where a person sits at a terminal, wait for Enter between them (q ends it).
+
+    In a notebook, with gpugrad.viz imported, the drawn stepper comes instead.
+    """
+    if draw is not None and stop is None and draw(launch, work_item, start):
+        return
     waits = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     shown = 0
     for n, (row, variables) in enumerate(launch.steps(work_item)):

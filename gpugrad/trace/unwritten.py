@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cells import pack, spaces, touches
+from .cells import dense, greatest, least, pack, spaces, touches
 from .events import ATOMIC, BRANCH, FAULT, LOAD, OUTSIDE, SKEW, STORE
 from .faults import first_of_each_site
 from .launch import LaunchTrace
@@ -29,21 +29,18 @@ def uninitialised(t: LaunchTrace) -> list[Finding]:
     group = np.where(local, c.group[row], 0)
     if not local.all():
         phase[~local & (c.global_phase[row] == 0)] = 0
-    key = pack(c.buffer[row], touched.cell, group)
-    order = np.argsort(key, kind="stable")
-    row, key, phase = row[order], key[order], phase[order]
-    change = np.r_[True, key[1:] != key[:-1]]
-    start, segment = np.flatnonzero(change), np.cumsum(change) - 1
+    key, n = dense(pack(c.buffer[row], touched.cell, group))
     far = np.iinfo("i8").max
     writes = c.kind[row] != LOAD
-    first = np.minimum.reduceat(np.where(writes, phase, far), start)[segment]  # the first phase with a write
-    now = writes & (phase == first)
-    item, seq = c.item[row].astype("i8"), c.seq[row].astype("i8")
-    lowest = np.minimum.reduceat(np.where(now, item, far), start)[segment]
-    highest = np.maximum.reduceat(np.where(now, item, -1), start)[segment]
-    when = np.minimum.reduceat(np.where(now, seq, far), start)[segment]
-    own = (phase == first) & (lowest == highest) & (lowest == item) & (seq < when)
-    bad = row[(c.kind[row] == LOAD) & ((phase < first) | own)]
+    first = least(key[writes], n, phase[writes], far)[key]  # the first phase with a write
+    doubtful = np.flatnonzero(~writes & (phase <= first))
+    before = phase[doubtful] < first[doubtful]
+    # In that phase it counts only if the reader is also the one who writes, and later than it reads.
+    same, now = doubtful[~before], writes & (phase == first)
+    lowest, highest = least(key[now], n, c.item[row[now]], far), greatest(key[now], n, c.item[row[now]], -1)
+    when, who = least(key[now], n, c.seq[row[now]], far), c.item[row[same]]
+    own = (lowest[key[same]] == who) & (highest[key[same]] == who) & (c.seq[row[same]] < when[key[same]])
+    bad = row[np.r_[doubtful[before], same[own]]]
     say = Speaker(t)
     out = []
     for r, n in first_of_each_site(t, np.unique(bad)):
