@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .array import Array
+from .array import MAX_ELEMENTS, Array
 from .device import Device, current_device
 from .errors import KernelArgumentError
-from .program import COMMENT, Argument, Compiled, Launch, Local, Parameter, Size, intercepted, intercepting
+from .program import COMMENT, SCALARS, Argument, Compiled, Launch, Local, Parameter, Size, intercepted, intercepting
 
 _KERNEL = re.compile(r"\b(?:__)?kernel\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?void\s+(\w+)", re.DOTALL)
 _C_OF = {"f2": "half", "f4": "float", "f8": "double", "i4": "int", "u1": "uchar", "b1": "uchar"}
@@ -30,6 +30,8 @@ class CustomKernel:
     def __init__(self, source: str, name: str | None = None, arguments: dict[str, str] | None = None):
         if not isinstance(source, str):
             raise TypeError(f"kernel: source is {type(source).__name__}; it is the text of an OpenCL C kernel")
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"kernel: name is {name!r}; it is the name of a kernel in the source, or None")
         found = _KERNEL.findall(COMMENT.sub(" ", source))
         if name is None:
             if len(found) != 1:
@@ -41,6 +43,7 @@ class CustomKernel:
         self.source, self.name = source, name
         self.arguments = {n: Argument.parse(n, text) for n, text in (arguments or {}).items()}
         self._checked: set[Any] = set()
+        self._compiled: dict[Device, Compiled] = {}
         self.on(current_device())  # a mistake in the text is told now, not at the first launch
 
     def __repr__(self) -> str:
@@ -48,10 +51,33 @@ class CustomKernel:
 
     def on(self, device: Device) -> Compiled:
         """The kernel compiled for a device."""
-        found = device.kernels.get(self)
+        found = self._compiled.get(device)
         if found is None:
-            found = device.kernels[self] = Compiled(device, self.source, self.name, self.arguments)
+            # Another kernel of the same text, such as the one that a cell made before it was run again, shares it.
+            key = (self.source, self.name, tuple(self.arguments.items()))
+            found = device.custom_kernels.get(key)
+            if found is None:
+                declared = self._survey(device)
+                found = Compiled(device, self.source, self.name, self.arguments)
+                found.local_memory = max(found.local_memory, declared)
+                _refuse_opaque(found)
+                device.custom_kernels[key] = found
+            self._compiled[device] = found
         return found
+
+    def _survey(self, device: Device) -> int:
+        """Bytes of local memory in the text, as drivers (PoCL) do not say; 0 where the source pass cannot read it.
+
+        Recursion is refused: drivers build it, and then it takes the process down.
+        """
+        from .source import Recursion, SourceError, survey
+
+        try:
+            return survey(self.source, self.name, frozenset(device.cl_device.extensions.split()))
+        except Recursion:
+            raise
+        except SourceError:
+            return 0
 
     def __call__(
         self,
@@ -64,6 +90,7 @@ class CustomKernel:
         device = next((a.device for a in args if isinstance(a, Array)), None) or current_device()
         compiled = self.on(device)
         checked_args = self._check(compiled, device, args)
+        _check_local_memory(compiled, checked_args)
         size = _size(global_size, "global_size")
         local = _local_size(size, local_size, device)
         if checked is not None and not isinstance(checked, bool):
@@ -119,7 +146,7 @@ class CustomKernel:
                 raise KernelArgumentError(f"{where} is local memory; got {a!r}, it needs gpugrad.Local(n, dtype)")
             return a
         if p.scalar is None:
-            return a
+            return _by_value(where, p, a)
         if isinstance(a, (Array, Local)) or not isinstance(a, (int, float, np.number, np.bool_)):
             raise KernelArgumentError(f"{where} is a number; got {type(a).__name__}")
         if p.scalar.kind in "iu":
@@ -144,6 +171,48 @@ def kernel(source: str, name: str | None = None, **arguments: str) -> CustomKern
     return CustomKernel(source, name, arguments)
 
 
+def _refuse_opaque(compiled: Compiled) -> None:
+    """Raise where the kernel takes what gpugrad has no way to pass."""
+    for p in compiled.parameters:
+        if re.fullmatch(r"image\w*_t|sampler_t|event_t", p.type):
+            raise KernelArgumentError(
+                f"{compiled.name} takes {p.type} {p.name}; gpugrad passes buffers, local memory, numbers and vectors. "
+                "Read from a buffer (__global const float *) instead"
+            )
+
+
+def _by_value(where: str, p: Parameter, a: Any) -> Any:
+    """A vector (float4) as NumPy numbers, or a struct, which is NumPy's already."""
+    found = re.fullmatch(r"([a-z]+?)(2|3|4|8|16)", p.type)
+    if found is None or found[1] not in SCALARS:
+        if isinstance(a, (np.generic, np.ndarray)):
+            return a  # its bytes; the driver checks their number
+        raise KernelArgumentError(
+            f"{where} is no plain number; got {type(a).__name__}, it needs a NumPy value of the same bytes"
+        )
+    lanes, dtype = int(found[2]), np.dtype(SCALARS[found[1]])
+    if isinstance(a, (np.void, np.ndarray)) and a.dtype.kind == "V":  # pyopencl's own vectors
+        return a
+    try:
+        values = np.asarray(a if isinstance(a, (list, tuple, np.ndarray)) else None, dtype)
+    except (TypeError, ValueError, OverflowError):
+        values = np.empty(0, dtype)
+    if values.shape != (lanes,) or (isinstance(a, np.ndarray) and a.dtype != dtype):
+        raise KernelArgumentError(f"{where} is a vector; got {a!r}, it needs {lanes} numbers in a tuple")
+    return np.append(values, values[:1]) if lanes == 3 else values  # three lie in the room of four
+
+
+def _check_local_memory(compiled: Compiled, args: list[Any]) -> None:
+    """Drivers let a group have more than there is (PoCL), or die of it."""
+    given = sum(a.nbytes for a in args if isinstance(a, Local))
+    room = compiled.device.local_memory
+    if given + compiled.local_memory > room:
+        raise ValueError(
+            f"{compiled.name}: a work-group needs {given + compiled.local_memory:,} bytes of local memory (arguments "
+            f"{given:,}, arrays in the text {compiled.local_memory:,}); {compiled.device.name} has {room:,}"
+        )
+
+
 def _size(size: Any, name: str) -> Size:
     sizes = (size,) if isinstance(size, (int, np.integer)) else size
     try:
@@ -152,6 +221,8 @@ def _size(size: Any, name: str) -> Size:
         raise TypeError(f"{name} is {size!r}; give an integer or a tuple of one to three") from None
     if not 1 <= len(found) <= 3 or any(n < 0 for n in found) or (name == "local_size" and 0 in found):
         raise ValueError(f"{name} is {size!r}; it has one to three sizes, none of them negative")
+    if math.prod(found) > MAX_ELEMENTS:
+        raise ValueError(f"{name} is {size!r}, more than the {MAX_ELEMENTS:,} work-items that an int numbers")
     return found
 
 

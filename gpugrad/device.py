@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -65,9 +66,11 @@ class Device:
         self.queue: cl.CommandQueue = cl.CommandQueue(self.context)
         #: Events of copies to the device, the oldest first. Each holds what it copies, and to drop one waits for it.
         self._uploads: deque[Any] = deque()
-        #: Built programs by (text, options), and kernels by (Kernel, dtype, defines); see program.py.
-        self.programs: dict[Any, Any] = {}
+        #: The package's kernels by (Kernel, dtype, defines), which stay; see program.py.
         self.kernels: dict[Any, Any] = {}
+        #: Programs by (text, options), and users' kernels by their text: as long as somebody holds them.
+        self.programs: WeakValueDictionary[Any, Any] = WeakValueDictionary()
+        self.custom_kernels: WeakValueDictionary[Any, Any] = WeakValueDictionary()
         #: What else upper layers keep for this device (the memory pool, guard flags).
         self.cache: dict[Any, Any] = {}
 
@@ -292,6 +295,8 @@ class use_device:
 
     def __init__(self, which: str | int | Device):
         global _current
+        if which is None or which == "":
+            raise TypeError(f"use_device: which is {which!r}; give a kind ('gpu', 'cpu'), part of a name, or a number")
         number = which.number if isinstance(which, Device) else _choose(which, "use_device: which")
         with _lock:
             self._previous = _current

@@ -79,7 +79,9 @@ class Local:
     """A `__local` kernel argument: room for `n` elements of `dtype` in each work-group's local memory."""
 
     def __init__(self, n: int, dtype: Any = np.float32):
-        self.n, self.dtype = int(n), as_dtype(dtype)
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+            raise TypeError(f"Local: n is {n!r}; it is how many elements the array has, an integer")
+        self.n, self.dtype = int(n), as_dtype(dtype, "Local: dtype")
         if self.n < 1:
             raise ValueError(f"Local: n is {n}; a local array has at least one element")
 
@@ -167,6 +169,8 @@ class Compiled:
         defines: tuple[Define, ...] = (),
         file: str = "<your kernel>",
     ):
+        import pyopencl as cl
+
         self.device, self.source, self.name, self.file = device, source, name, file
         self.types, self.defines = types, defines
         self.prelude = "".join(f"#define {macro} {text}\n" for macro, text in defines)
@@ -177,13 +181,18 @@ class Compiled:
             text, skip, self.options = lowered.text, 0, (*OPTIONS, *device.build_options)
         # The columns of lowered text are others.
         explained = partial(explain, source=source, skip=skip, file=file, caret=lowered is None)
-        self.cl_kernel = _kernel(device, text, self.options, name, file, explained)
+        self._program, self.cl_kernel = _kernel(device, text, self.options, name, file, explained)
         self.parameters = _parameters(self.cl_kernel, lowered)
         self.arguments = arguments
         names = [p.name for p in self.parameters]
         unknown = set(arguments) - set(names)
         if unknown:
             raise ValueError(f"{name}: {', '.join(sorted(unknown))} declared, but its arguments are {', '.join(names)}")
+        info = cl.kernel_work_group_info.LOCAL_MEM_SIZE
+        #: Bytes of local arrays that the text declares.
+        self.local_memory: int = self.cl_kernel.get_work_group_info(info, device.cl_device)
+        #: What the trace layer makes of this kernel; goes away with it.
+        self.instrumented: dict[Any, Any] = {}
         self.cl_kernel.set_scalar_arg_dtypes([p.scalar for p in self.parameters])
         # A buffer that is not declared (a student's kernel) may be written, unless it is const.
         self.written = tuple(
@@ -289,7 +298,8 @@ class Parameter:
     scalar: np.dtype | None  # of a scalar that a Python number fits
 
 
-_SCALARS = {
+#: OpenCL C's types that a Python number fits, and NumPy's names for them.
+SCALARS = {
     "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "long": "i8",
     "ulong": "u8", "size_t": "u8", "float": "f4", "double": "f8", "half": "f2",
     "unsigned char": "u1", "unsigned short": "u2", "unsigned int": "u4", "unsigned long": "u8",
@@ -310,7 +320,7 @@ def _parameters(kernel: Any, lowered: Lowered | None) -> tuple[Parameter, ...]:
             ctype = ctype.replace("ushort", "half")
         qualifier = kernel.get_arg_info(i, info.TYPE_QUALIFIER)
         where = spaces[kernel.get_arg_info(i, info.ADDRESS_QUALIFIER)]
-        scalar = np.dtype(_SCALARS[ctype]) if where == "private" and ctype in _SCALARS else None
+        scalar = np.dtype(SCALARS[ctype]) if where == "private" and ctype in SCALARS else None
         const = where == "constant" or bool(qualifier & cl.kernel_arg_type_qualifier.CONST)
         found.append(Parameter(kernel.get_arg_info(i, info.NAME), ctype, where, const, scalar))
     return tuple(found)
@@ -339,8 +349,8 @@ _build_lock = threading.RLock()
 
 def _kernel(
     device: Device, text: str, options: tuple[str, ...], name: str, file: str, explained: Callable[[str], str]
-) -> Any:
-    """A pyopencl Kernel; the program it comes from is built once for a text and its options.
+) -> tuple[Any, Any]:
+    """A pyopencl Program and a Kernel of it; while somebody holds it, a text with its options is built only once.
 
     `explained` makes sentences of a build log.
     """
@@ -361,7 +371,7 @@ def _kernel(
                 raise KernelBuildError(explained(str(error))) from None
             device.programs[(text, options)] = program
         try:
-            return cl.Kernel(program, name)
+            return program, cl.Kernel(program, name)
         except cl.Error as error:
             names = program.kernel_names.replace(";", ", ") or "none"
             raise GpugradError(f"there is no kernel {name!r} in {file}; its kernels are: {names}") from error

@@ -43,7 +43,7 @@ def test_a_device_that_is_not_there_is_refused_with_the_list_of_those_that_are(w
     assert repr(which) in str(error.value)
 
 
-@pytest.mark.parametrize("which", [1.5, True, [0]])
+@pytest.mark.parametrize("which", [1.5, True, [0], None, ""])
 def test_use_device_refuses_other_types(which):
     with pytest.raises(TypeError, match="give a kind"):
         use_device(which)

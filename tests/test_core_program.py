@@ -1,6 +1,8 @@
 """Kernels from text to launch: declarations, builds, checks, observers, threads."""
 
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -105,9 +107,11 @@ def test_a_text_without_a_kernel_or_with_two_needs_a_name():
     assert kernel(two, "twin").name == "twin"
 
 
-def test_the_source_is_text():
+def test_the_source_and_the_name_are_text():
     with pytest.raises(TypeError, match="text of an OpenCL C kernel"):
         kernel(3)
+    with pytest.raises(TypeError, match="kernel: name is 3"):
+        kernel(ADD, 3)
 
 
 # Custom kernels
@@ -140,6 +144,100 @@ def test_local_memory_is_an_argument(device):
         reverse(x, 4, global_size=4, local_size=4)
     with pytest.raises(ValueError, match="at least one element"):
         Local(0)
+    for n in ("a", 2.5, True, None):
+        with pytest.raises(TypeError, match=r"Local: n is .*an integer"):
+            Local(n)
+
+
+LOCAL_TEXTS = {
+    "in an argument": ("__kernel void k(__global float *x, __local float *t) { t[0] = x[0]; x[0] = t[0]; }", 1.0, 0.0),
+    "in the text": ("__kernel void k(__global float *x) { __local float t[%d]; t[0] = x[0]; x[0] = t[0]; }", 0.0, 1.0),
+    "in both": (
+        "__kernel void k(__global float *x, __local float *t) { __local float u[%d]; u[0] = t[0] = *x; x[0] = u[0]; }",
+        0.5,
+        0.5,
+    ),
+}
+
+
+@pytest.mark.parametrize("where", LOCAL_TEXTS)
+@pytest.mark.parametrize("checked", [None, False])
+def test_more_local_memory_than_the_device_has_is_refused(device, where, checked):
+    text, argument, declared = LOCAL_TEXTS[where]
+    room = device.local_memory // 4
+    text = text % (room * declared + 1) if "%d" in text else text
+    x, given = floats(1), [Local(int(room * argument) + 1)] if argument else []
+    try:
+        k = kernel(text)
+    except KernelBuildError as error:  # some compilers see it themselves
+        assert "shared" in str(error) or "local" in str(error)  # noqa: PT017
+        return
+    with pytest.raises(ValueError, match=f"needs .* bytes of local memory .* has {device.local_memory:,}"):
+        k(x, *given, global_size=1, checked=checked)
+
+
+RECURSIVE = {
+    "itself": "float f(float n) { return n < 2 ? n : f(n - 1) + f(n - 2); }",
+    "in a ring": "int g(int n); int f(int n) { return n < 2 ? n : g(n - 1) + 1; } int g(int n) { return f(n); }",
+}
+
+
+@pytest.mark.parametrize("text", RECURSIVE.values(), ids=RECURSIVE)
+def test_recursion_is_refused_by_name_as_drivers_crash_on_it(device, text):
+    with pytest.raises(KernelBuildError, match=r"f\(\) calls itself: OpenCL C has no recursion"):
+        kernel(text + " __kernel void k(__global float *x) { x[0] = f(x[0]); }")
+
+
+@pytest.mark.parametrize("argument", ["read_only image2d_t im", "sampler_t im"])
+def test_images_and_samplers_are_refused_by_name(device, argument):
+    with pytest.raises((KernelArgumentError, KernelBuildError), match="im"):
+        kernel(f"__kernel void k(__global float *x, {argument}) {{ x[0] = 1; }}")
+
+
+VECTOR = "__kernel void k(__global float *out, %s v) { out[0] = v.x + 10 * v.y; out[1] = v.%s; }"
+
+
+@pytest.mark.parametrize("checked", [None, False])
+@pytest.mark.parametrize(
+    ("type", "last", "value"),
+    [("float4", "w", (1, 2, 3, 4)), ("float2", "y", [1.0, 2]), ("float3", "z", (1, 2, 3)), ("int4", "w", (1, 2, 3, 4))],
+)
+def test_a_vector_is_given_as_its_numbers(device, type, last, value, checked):
+    out = floats(0, 0)
+    k = kernel(VECTOR % (type, last))
+    k(out, value, global_size=1, checked=checked)
+    np.testing.assert_array_equal(out.numpy(), [21, value[-1]])
+    for wrong in (3.0, (1, 2, 3, 4, 5), None, out, "abcd", b"1234", ("a",) * len(value), np.ones(len(value), "i1")):
+        with pytest.raises(KernelArgumentError, match=f"argument 2, {type} v, is a vector; .* {len(value)} numbers"):
+            k(out, wrong, global_size=1, checked=checked)
+
+
+def test_a_struct_is_given_as_numpy_holds_it(device):
+    k = kernel("typedef struct { int n; float f; } S; __kernel void k(__global float *x, S s) { x[0] = s.n + s.f; }")
+    out, value = floats(0), np.array((2, 0.5), [("n", "i4"), ("f", "f4")])
+    k(out, value, global_size=1)
+    assert out.numpy() == [2.5]
+    for wrong in (3, "text", None, out, b"12345678"):
+        with pytest.raises(KernelArgumentError, match="argument 2, S s, is no plain number"):
+            k(out, wrong, global_size=1)
+
+
+def test_a_kernel_nobody_holds_is_gone_with_its_program_and_its_checked_form(device):
+    text = "/* of this test */" + ADD
+    gc.collect()
+    before = set(device.programs), len(device.kernels), len(device.cache)
+    one = kernel(text)
+    one(floats(1), floats(1), floats(0), 1, global_size=1)
+    compiled = one.on(device)
+    again = kernel(text)
+    assert again.on(device) is compiled, "the same text is built once while somebody holds it"
+    held = [weakref.ref(compiled), weakref.ref(compiled._program)]
+    del one, compiled
+    assert held[0]() is not None
+    del again
+    gc.collect()
+    assert [ref() for ref in held] == [None, None]
+    assert (set(device.programs), len(device.kernels), len(device.cache)) == before
 
 
 @pytest.mark.parametrize(
@@ -178,6 +276,8 @@ def test_a_buffer_of_another_type_is_refused(device):
         ({"global_size": (4, 4), "local_size": 4}, ValueError, "number of dimensions"),
         ({"global_size": 2**20, "local_size": 2**20}, ValueError, "runs at most"),
         ({"global_size": 2, "checked": 1}, TypeError, "checked"),
+        ({"global_size": 2**70}, ValueError, "more than the 2,147,483,647 work-items"),
+        ({"global_size": (2**20, 2**20)}, ValueError, "more than the 2,147,483,647 work-items"),
     ],
 )
 def test_wrong_sizes_are_named(device, sizes, error, message):
@@ -328,6 +428,12 @@ def test_unknown_rungs_and_families_are_refused_with_those_there_are(ladder):
         pass
     with pytest.raises(TypeError, match="variant's name"), use_kernels(fold=3):
         pass
+    for wrong in (3, ["naive"], abs):
+        with pytest.raises(TypeError, match=r"fold: variant is .*a name \(naive, fast\)"):
+            resolve("fold", wrong, "fast")
+    for wrong in ([], None, 3):
+        with pytest.raises(TypeError, match=r"family is .*the name of a kernel family: fold"):
+            variants(wrong)
 
 
 def test_numbers_beyond_any_type_are_refused(device):

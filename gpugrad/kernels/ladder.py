@@ -41,6 +41,8 @@ def resolve(family: str, name: str | None, default: str) -> tuple[Callable[..., 
     `name` is what the caller asked for; else what `use_kernels` says; else `default`.
     """
     ladder = _ladder(family)
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"{family}: variant is {name!r}; it is a name ({', '.join(ladder)}), use_kernels takes kernels")
     chosen = name if name is not None else _swapped.get().get(family, default)
     if isinstance(chosen, str):
         if chosen not in ladder:
@@ -79,6 +81,8 @@ def use_kernels(**choices: Any) -> Iterator[None]:
 
 
 def _ladder(family: str) -> dict[str, Callable[..., Any]]:
+    if not isinstance(family, str):
+        raise TypeError(f"family is {family!r}; it is the name of a kernel family: {', '.join(_ladders)}")
     if family not in _ladders:
         raise ValueError(f"there is no kernel family {family!r}; there is {', '.join(_ladders)}")
     return _ladders[family]

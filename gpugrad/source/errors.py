@@ -20,3 +20,7 @@ class SourceError(KernelBuildError, ValueError):
 
 class Unsupported(SourceError):
     """Legal OpenCL C that the source pass does not handle: named, never passed over."""
+
+
+class Recursion(Unsupported):
+    """A function that calls itself, directly or not: OpenCL C has none, and drivers that let it pass crash on it."""

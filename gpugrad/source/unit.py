@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from . import tree
-from .errors import SourceError
+from .errors import Recursion, SourceError
 from .layout import Base, Pointer
 from .lexer import Source
 from .parser import Parser
@@ -64,8 +64,8 @@ class Unit:
             for call in tree.walk(f.body) if f.body else ():
                 if isinstance(call, tree.Call) and call.function is not None:
                     if call.name in (*above, f.name):
-                        raise self.source.unsupported(
-                            f"{call.name}() calls itself: OpenCL C has no recursion", self.tokens[call.t0]
+                        raise self.source.error(
+                            f"{call.name}() calls itself: OpenCL C has no recursion", self.tokens[call.t0], Recursion
                         )
                     if call.name not in done:
                         visit(call.function, (*above, f.name))
