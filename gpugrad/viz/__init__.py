@@ -1,1 +1,49 @@
-"""Pictures. They stand on top of everything else, and nothing below imports them."""
+"""Pictures of kernels, arrays, gradients and training, to step through in a notebook.
+
+Importing it loads nothing heavy; the first figure loads anywidget (`pip install 'gpugrad[lab]'`). With it imported,
+`.play()` of a recorded launch draws the stepper instead of printing steps.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ..trace import LaunchTrace
+from ..trace import stepper as _text
+
+if TYPE_CHECKING:
+    from .launch_figure import stepper
+
+_FIGURES = {"stepper": "launch_figure"}
+
+__all__ = ["stepper"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FIGURES:
+        raise AttributeError(f"module 'gpugrad.viz' has no attribute {name!r}; its figures are {', '.join(_FIGURES)}")
+    value = getattr(importlib.import_module(f".{_FIGURES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_FIGURES})
+
+
+def _draw(launch: LaunchTrace, work_item: int, step: int) -> bool:
+    """`.play()` in a notebook: the stepper as the cell's output. In a terminal the steps are printed."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None or not hasattr(shell, "kernel"):
+        return False
+    from IPython.display import display
+
+    figure = __getattr__("stepper")(launch)
+    figure.work_item, figure.step = work_item, step
+    display(figure)
+    return True
+
+
+_text.draw = _draw

@@ -1,0 +1,105 @@
+"""The stepper: any recorded launch, one step of one work-item after another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import traitlets
+
+from ..trace.launch import LaunchTrace
+from ..trace.session import Trace
+from .figure import Figure
+from .page import script
+from .steps import Steps
+from .still import Picture, fit, shape_note, still
+from .words import by_shape, num
+
+SIGN = {"load": "r", "store": "w", "atomic": "a"}
+
+
+class LaunchFigure(Figure):
+    """A recorded launch, step by step. `work_item` (a flat number) and `step` say where one is."""
+
+    _esm = script("stepper.js")
+    work_item = traitlets.Int(0).tag(sync=True)
+    step = traitlets.Int(0).tag(sync=True)
+    position = ("work_item", "step")
+
+    def __init__(self, launch: LaunchTrace, title: str, lead: str, **extra: Any) -> None:
+        self.show_launch(launch, title, lead, **extra)
+        super().__init__(data=self._data, work_item=self.steps.first(), step=0)
+        self.on_msg(self._asked)
+
+    def show_launch(self, launch: LaunchTrace, title: str, lead: str, **extra: Any) -> None:
+        self.launch, self.steps = launch, Steps(launch)
+        self._data = {**self.steps.data(title, lead, launch.device), **extra}
+
+    def _asked(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
+        """The browser asks for the events of a group that it does not have."""
+        if content.get("ask") == "group":
+            group = int(content["group"])
+            self.send({"group": group, "chunk": self.steps.chunk(group)})
+
+    @traitlets.validate("work_item", "step")
+    def _in_range(self, proposal: Any) -> int:
+        """A position that exists: the browser and Python both may set it."""
+        value, name = int(proposal["value"]), proposal["trait"].name
+        items = self.steps.items
+        if name == "work_item" and not 0 <= value < items:
+            raise traitlets.TraitError(f"work_item is {value}; the launch has {items} (0 to {items - 1})")
+        return max(0, value)
+
+    def head(self) -> str:
+        s = self.steps
+        g, l, _ = s.sizes
+        return (f"Stepper on {self.launch.kernel}, {by_shape(g)} work-items in groups of {by_shape(l)}, "
+                f"{len(self.launch.columns):,} events")  # fmt: skip
+
+    def describe(self) -> str:
+        steps = self.steps.of(self.work_item)
+        if not steps:
+            who = self.steps.who(self.work_item)
+            return f"W{who[1:]} touches no memory."
+        n = min(self.step, len(steps) - 1)
+        return f"Step {n + 1} of {len(steps)}: {self.steps.sentence(self.work_item, n)}"
+
+    def first_frame(self) -> str:
+        s, item = self.steps, self.steps.first()
+        steps = s.of(item)
+        touched = {(steps[0].buffer, i): SIGN.get(steps[0].kind, "") for i in steps[0].index} if steps else {}
+        pictures = [self._picture(b, touched) for b in range(len(self.launch.buffers))]
+        sentence = f"Step 1 of {len(steps)}: {s.sentence(item, 0)}" if steps else ""
+        return still(self.data["title"], f"{self.head()}. {sentence}", pictures, s.caption(""))
+
+    def _picture(self, b: int, touched: dict[tuple[int, int], str]) -> Picture:
+        info, shape, before = self.launch.buffers[b], self.steps.shape(b), self.steps.before(b)
+
+        def cell(i: int) -> tuple[str, str]:
+            return num(None if before is None else before[i]), touched.get((b, i), "")
+
+        return Picture(info.name, shape_note(shape, info.space), shape, cell, fit([] if before is None else before))
+
+
+def stepper(launch: LaunchTrace | Trace, *, title: str | None = None, lead: str | None = None) -> LaunchFigure:
+    """Any recorded launch, a step at a time: the source with the running expression marked, the buffers as grids.
+
+    launch: `t.launches[i]` of `with gg.trace() as t:`, or a trace of one launch. Record with `watch="*"` to see private
+    variables too. Large arrays are cropped, and events beyond 30,000 are fetched when you choose a work-item of their
+    group. `.work_item` and `.step` hold where you are, `.describe()` says it in words, `.save("page.html")` writes a
+    page that works without a kernel. ValueError if the launch holds no events.
+    """
+    if isinstance(launch, Trace):
+        if len(launch) != 1:
+            raise ValueError(
+                f"stepper: the trace holds {len(launch)} launches; choose one, as in stepper(t.launches[0]):\n{launch}"
+            )
+        launch = launch.launches[0]
+    if not isinstance(launch, LaunchTrace):
+        got = type(launch).__name__
+        raise TypeError(f"stepper: launch is {got}; record one with `with gg.trace() as t:` and give t.launches[0]")
+    file = launch.file if launch.file and not launch.file.startswith("<") else "your own text"
+    lead = lead or (
+        f"One launch of {launch.kernel}, from {file}, as it was recorded. Choose a work-item and follow what it reads, "
+        "computes and writes."
+    )
+    return LaunchFigure(launch, title or f"{launch.kernel}, step by step", lead)

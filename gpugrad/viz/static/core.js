@@ -1,0 +1,84 @@
+// Shared by all figures: making elements, numbers and names as text, arrays as they come from Python.
+
+const fill = (element, attributes, children) => {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value != null && value !== false) element.setAttribute(name, value);
+  }
+  element.append(...children.filter(child => child != null));
+  return element;
+};
+// Text from the data goes into text nodes and attributes only, never into markup.
+export const svg = (name, attributes = {}, ...children) =>
+  fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+export const html = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
+
+/** JupyterLab takes the arrow keys from whatever has the focus, unless the element itself says no. */
+export const quiet = element => {
+  element.dataset.lmSuppressShortcuts = "true";
+  return element;
+};
+
+const ARRAYS = { u1: Uint8Array, i1: Int8Array, u2: Uint16Array, i2: Int16Array, u4: Uint32Array, i4: Int32Array, f4: Float32Array, f8: Float64Array };
+
+/** An array as Python packs it: {type, data}, little-endian and in base64, so that NaN and infinity survive. */
+export function unpack(packed) {
+  if (packed == null) return null;
+  const text = atob(packed.data), bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return new ARRAYS[packed.type](bytes.buffer);
+}
+
+/** A number in at most five characters, with a true minus sign; nothing recorded is a dot. */
+export function num(v) {
+  if (v == null) return "·";
+  if (Number.isNaN(v)) return "NaN";
+  if (!Number.isFinite(v)) return v < 0 ? "−∞" : "∞";
+  const a = Math.abs(v);
+  let text;
+  if (Number.isInteger(v) && a < 1e4) text = String(v === 0 ? 0 : v);
+  else if (a >= 9999.5 || a < 0.005) text = v.toExponential(0).replace("e+", "e");
+  else text = v.toFixed(a < 9.995 ? 2 : a < 99.95 ? 1 : 0);
+  return text.replaceAll("-", "−");
+}
+
+export const CELL = 28;
+
+/** The cell width in which each of these values fits. */
+export function fit(values) {
+  let longest = 3;
+  for (const v of values) {
+    longest = Math.max(longest, num(v).length);
+    if (longest >= 6) break;
+  }
+  return longest <= 3 ? CELL : Math.ceil(7.9 * longest) + 8;
+}
+
+/** name[2][1]: a flat index as one would write it. */
+export function bracket(name, i, shape) {
+  let text = "";
+  for (const size of [...shape].reverse()) {
+    text = `[${i % size}]` + text;
+    i = Math.floor(i / size);
+  }
+  return name + text;
+}
+
+/** A sentence's parts: text, {code}, or {v: sign, t: verb}. */
+export const say = (...parts) => parts.flat(3).filter(part => part != null).map(part =>
+  typeof part === "string" ? part : part.code != null ? html("code", {}, part.code) : html("span", { class: "v " + part.v }, part.t));
+
+/** A legend. items: [class of a sign or null, what stands in it, what it means]. */
+export const key = items => html("div", { class: "key", role: "group", "aria-label": "legend" }, ...items.map(([sign, glyph, text]) =>
+  html("span", {}, sign ? html("span", { class: "v " + sign }, glyph) : html("b", { class: "mono" }, glyph, " "), text)));
+
+export const product = shape => shape.reduce((a, b) => a * b, 1);
+
+/** A figure in its order: title, lead, options, player and sentence, pictures, legend, where the data came from. */
+export function figure({ data, options = [], player, sentence, pictures, legend }) {
+  return html("section", { class: "gg", "aria-label": data.title },
+    html("h3", {}, data.title), html("p", { class: "lead" }, data.lead),
+    options.length ? html("div", { class: "bar opts" }, ...options) : null,
+    html("div", { class: "head" }, player?.el, sentence?.el), ...pictures,
+    legend ? key(legend) : null, html("footer", {}, data.caption));
+}

@@ -1,0 +1,328 @@
+"""From a recorded launch to what the stepper draws: each work-item's steps, the buffers, the lines of the source.
+
+A step is a load, a store, an atomic, a barrier, or a watched variable that gets a value that is no index. The browser
+builds the same steps from the same columns (static/stepper.js); here they are for `describe()` and the first frame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..source import KINDS
+from ..trace.events import ASSIGN, ATOMIC, BARRIER, LOAD, OUTSIDE, PRIVATE, ROW, SKEW, STORE, values
+from ..trace.launch import LaunchTrace
+from .lines import kept_lines
+from .words import bracket, by_shape, listed, num, numbers, pack, pack_numbers, trimmed
+
+VERB = {"load": "reads", "store": "writes", "atomic": "updates", "assign": "sets"}
+FLOATS = ("float", "double", "half")
+MAX_CELLS = 40_000  # of a buffer whose contents are sent; of larger ones only what was touched is known
+MAX_EVENTS = 30_000  # sent at once; the rest group by group, when somebody looks there
+
+
+@dataclass
+class Step:
+    """One step of a work-item: what it did (`kind`), where in the source, which cells with which values."""
+
+    kind: str
+    site: int
+    buffer: int
+    index: list[int]
+    value: list[float]
+    phase: int
+    fault: int
+    seq: int
+    reads: list[Step] = field(default_factory=list, repr=False)
+    was: float | None = None
+    before: dict[str, float] = field(default_factory=dict, repr=False)
+
+
+class Steps:
+    """A launch as steps. `lead` and `title` head the figure."""
+
+    def __init__(self, launch: LaunchTrace) -> None:
+        self.t = launch
+        c = launch.columns
+        if not len(c):
+            raise ValueError(
+                f"stepper: the launch of {launch.kernel} holds no events: its work-items touched no memory, or none of "
+                "them was recorded (groups=, work_items=)"
+            )
+        wrong = np.isin(c.kind, (ROW, PRIVATE)) & (c.flags & OUTSIDE != 0)
+        keep = np.flatnonzero((c.kind <= BARRIER) | (c.kind == ASSIGN) | wrong)
+        order = keep[np.lexsort((c.lane[keep], c.seq[keep], c.item[keep]))]
+        self.c = c.take(order)
+        self.value = self._values()
+        self.ends = np.searchsorted(self.c.item, np.arange(self.items + 1))
+
+    def _values(self) -> np.ndarray:
+        """Each event's value as its buffer's type has it: an atomic on the bits of a float is a float again."""
+        out = values(self.c, self.t.sites)
+        for b, info in enumerate(self.t.buffers):
+            width = info.dtype.itemsize
+            if info.dtype.kind == "f":
+                rows = np.flatnonzero((self.c.buffer == b) & (self.c.kind == ATOMIC) & (self.c.size == width))
+                raw = np.ascontiguousarray(self.c.bits[rows]).astype("<u8").view("u1").reshape(-1, 8)
+                out[rows] = np.ascontiguousarray(raw[:, :width]).view(info.dtype)[:, 0]
+        return out
+
+    # ---- sizes and names
+
+    @cached_property
+    def items(self) -> int:
+        return int(np.prod(self.t.global_size))
+
+    @cached_property
+    def sizes(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """Global size, local size and number of groups, without trailing ones."""
+        g = trimmed(self.t.global_size)
+        l = self.t.local_size[: len(g)]
+        return g, l, tuple(a // b for a, b in zip(g, l, strict=True))
+
+    def who(self, item: int) -> str:
+        return f"work-item {numbers(item, self.sizes[0])}"
+
+    def group_of(self, item: int) -> int:
+        flat, at, times = item, 0, 1
+        g, l, n = self.sizes
+        for size, local, groups in zip(g, l, n, strict=True):
+            at += flat % size // local * times
+            flat //= size
+            times *= groups
+        return at
+
+    def group(self, g: int) -> str:
+        return f"group {numbers(g, self.sizes[2])}"
+
+    def shape(self, b: int) -> tuple[int, ...]:
+        return self.t.buffers[b].shape or (1,)
+
+    def size(self, b: int) -> int:
+        info = self.t.buffers[b]
+        return info.nbytes // info.dtype.itemsize
+
+    def element(self, row: int) -> int:
+        b = int(self.c.buffer[row])
+        return int(self.c.offset[row]) // (self.t.element_sizes[b] if b >= 0 else 1)
+
+    # ---- steps
+
+    def of(self, item: int) -> list[Step]:
+        """The steps of a work-item, in its own order."""
+        out: list[Step] = []
+        known: dict[str, float] = {}
+        reads: list[Step] = []
+        last = (-1, -1, -1)  # site, component of a vector, place
+        for row in range(self.ends[item], self.ends[item + 1]):
+            kind, site = KINDS[self.c.kind[row]], int(self.c.site[row])
+            lane, seq = int(self.c.lane[row]), int(self.c.seq[row])
+            fault = int(self.c.flags[row]) & (OUTSIDE | SKEW)
+            value, name = float(self.value[row]), self.t.sites[site].name
+            if kind == "assign" and self.t.sites[site].scalar not in FLOATS:
+                known[name] = value
+                continue
+            more = last[0] == site and last[1] < lane and last[2] == seq - 1
+            last = (site, lane, seq)
+            if out and more:  # another component of a vector
+                out[-1].index.append(self.element(row))
+                out[-1].value.append(value)
+                continue
+            step = Step(
+                kind, site, int(self.c.buffer[row]), [self.element(row)], [value], int(self.c.phase[row]), fault, seq
+            )
+            step.reads, step.was = reads, known.get(name) if kind == "assign" else None
+            if kind == "load":
+                reads = [*reads, step]
+            else:
+                reads = []
+            if kind == "assign":
+                known[name] = value
+            step.before = dict(known)
+            out.append(step)
+        return out
+
+    @cached_property
+    def does(self) -> np.ndarray:
+        """For each work-item: 0 nothing recorded, 1 it touches memory, 2 it writes global memory."""
+        out = np.zeros(self.items, "u1")
+        c = self.c
+        touch = c.kind <= ATOMIC
+        out[c.item[touch]] = 1
+        space = np.array([b.space == "global" for b in self.t.buffers] + [False])
+        out[c.item[touch & (c.kind != LOAD) & space[c.buffer] & (c.flags & OUTSIDE == 0)]] = 2
+        return out
+
+    def first(self) -> int:
+        """The work-item that a figure opens with: the first that writes a result, else the first with events."""
+        for wanted in (2, 1):
+            found = np.flatnonzero(self.does == wanted)
+            if len(found):
+                return int(found[0])
+        return int(self.c.item[0])
+
+    # ---- in words
+
+    def cell(self, step: Step, k: int = 0, value: bool = True) -> str:
+        if step.buffer < 0:
+            return "an address in no buffer"
+        name, i = self.t.buffers[step.buffer].name, step.index[k]
+        text = f"{name}[{i}]" if step.fault else bracket(name, i, self.shape(step.buffer))
+        if len(step.index) > 1:
+            text += f" to [{step.index[-1]}]"
+        return text + (f" = {', '.join(map(num, step.value))}" if value else "")
+
+    def writer(self, step: Step, item: int) -> tuple[int, int] | None:
+        """Who wrote the cell of local memory that a load reads, as far as barriers tell: (work-item, phase)."""
+        if step.kind != "load" or step.buffer < 0 or step.fault:
+            return None
+        local = self.t.buffers[step.buffer].space == "local"
+        c = self.c
+        element = c.offset // self.t.element_sizes[step.buffer]
+        rows = (c.buffer == step.buffer) & ((c.kind == STORE) | (c.kind == ATOMIC)) & (element == step.index[0])
+        rows &= (c.group == self.group_of(item)) & (c.flags & (OUTSIDE | SKEW) == 0)
+        own = rows & (c.item == item) & (c.seq < step.seq)
+        found = np.flatnonzero(own | (rows & (c.phase < step.phase) & local))
+        if not len(found):
+            return None
+        row = found[np.lexsort((c.seq[found], c.item[found], c.phase[found]))[-1]]
+        return int(c.item[row]), int(c.phase[row])
+
+    def sentence(self, item: int, n: int) -> str:
+        """The n-th step of a work-item in words; names no device."""
+        step = self.of(item)[n]
+        who = "W" + self.who(item)[1:]
+        if step.kind == "barrier":
+            count = int(np.prod(self.sizes[1]))
+            return (f"{who} waits at the barrier for all {count} of {self.group(self.group_of(item))}. "
+                    f"Phase {step.phase} ends here.")  # fmt: skip
+        if step.kind in ("row", "private") or step.fault or (step.buffer < 0 and step.kind != "assign"):
+            return self._fault(step, who)
+        site = self.t.sites[step.site]
+        reads = listed(self.cell(r) for r in step.reads) if len(step.reads) <= 3 else f"{len(step.reads)} reads"
+        if step.kind == "assign":
+            was = "" if step.was is None else f" (was {num(step.was)})"
+            text = f"{who} sets {site.name} to {', '.join(map(num, step.value))}{was}"
+            return text + (f", from {reads}." if reads else ".") + self._overflow(step)
+        if step.kind == "load":
+            by = self.writer(step, item)
+            if not by:
+                return f"{who} reads {self.cell(step)} from {self.t.buffers[step.buffer].space} memory."
+            origin = "which it wrote itself" if by[0] == item else f"written in phase {by[1]} by {self.who(by[0])}"
+            return f"{who} reads {self.cell(step)}, {origin}."
+        what = [", ".join(map(num, step.value)), self.cell(step, value=False)]
+        text = f"{who} {VERB[step.kind]} " + " to ".join(reversed(what) if step.kind == "atomic" else what)
+        return text + (f", from {reads}." if reads else ".") + self._overflow(step)
+
+    def _fault(self, step: Step, who: str) -> str:
+        site = self.t.sites[step.site]
+        if step.kind in ("row", "private"):
+            return f"{who} uses index {step.index[0]} in {site.text}, which is outside."
+        end = "Nothing was read: 0 was used." if step.kind == "load" else "Nothing was written."
+        verb = VERB[step.kind]
+        if step.buffer < 0:
+            return f"{who} {verb} an address that is in no buffer. {end}"
+        name, n = self.t.buffers[step.buffer].name, self.size(step.buffer)
+        if step.fault & OUTSIDE:
+            return f"{who} {verb} {name}[{step.index[0]}], but {name} has {n} elements (0 to {n - 1}). {end}"
+        return f"{who} {verb} {name} at a misaligned address. {end}"
+
+    def _overflow(self, step: Step) -> str:
+        """Where a value leaves the numbers: it is infinite or NaN, and what it was made from was not."""
+        made_of = [v for r in step.reads for v in r.value]
+        if step.was is not None:
+            made_of.append(step.was)
+        if np.isfinite(step.value).all() or not np.isfinite(made_of).all() or not made_of:
+            return ""
+        if np.isinf(step.value).any():
+            return " It overflows: the result is larger than any number of its type."
+        return " That is no number."
+
+    # ---- for the browser
+
+    def data(self, title: str, lead: str, where: str) -> dict[str, Any]:
+        t, g = self.t, self.sizes
+        few = len(self.c) <= MAX_EVENTS
+        groups = sorted(set(self.c.group.tolist()))
+        held: list[int] = []
+        room = MAX_EVENTS
+        for group in groups:
+            count = int((self.c.group == group).sum())
+            if few or count <= room or not held:
+                held.append(group)
+                room -= count
+        return {
+            "kind": "stepper", "title": title, "lead": lead, "caption": self.caption(where), "source": t.source,
+            "keep": kept_lines(t), "kernel": t.kernel, "global": g[0], "local": g[1], "groups": g[2],
+            "sites": [self.site(i) for i in range(len(t.sites))],
+            "buffers": [self.buffer(b) for b in range(len(t.buffers))],
+            "does": pack(self.does, "u1"), "chunks": {str(k): self.chunk(k) for k in held},
+            "missing": len(groups) - len(held), "counts": self.loads(), "lost": t.lost,
+        }  # fmt: skip
+
+    def site(self, i: int) -> dict[str, Any]:
+        s = self.t.sites[i]
+        data = s.scalar in FLOATS
+        return {"kind": s.kind, "start": s.start, "end": s.end, "name": s.name, "text": s.text, "data": data}
+
+    def before(self, b: int) -> np.ndarray | None:
+        """What a buffer held before the launch, flat; None where that is not known, or means nothing (an output)."""
+        info = self.t.buffers[b]
+        if info.role == "out" or info.before is None or info.before.dtype.kind not in "fiub":
+            return None
+        return info.before.reshape(-1)
+
+    @cached_property
+    def written(self) -> set[int]:
+        """The buffers that the recorded work-items write."""
+        return set(self.c.buffer[(self.c.kind == STORE) | (self.c.kind == ATOMIC)].tolist())
+
+    def buffer(self, b: int) -> dict[str, Any]:
+        info = self.t.buffers[b]
+        shape = self.shape(b)
+        role = info.role or ("scratch" if info.space == "local" else "inout" if b in self.written else "in")
+        before = self.before(b)
+        contents = None if before is None or before.size > MAX_CELLS else pack_numbers(before)
+        return {
+            "name": info.name, "space": info.space, "shape": list(shape), "axes": list(info.axes), "role": role,
+            "note": f"{by_shape(shape)}, {info.space}", "values": contents, "size": self.size(b),
+        }  # fmt: skip
+
+    def chunk(self, group: int) -> dict[str, Any]:
+        """The events of one group, work-item after work-item."""
+        rows = np.flatnonzero(self.c.group == group)
+        c = self.c.take(rows)
+        sizes = np.array([*self.t.element_sizes, 1])[c.buffer]
+        items, counts = np.unique(c.item, return_counts=True)
+        return {
+            "items": pack(items, "u4"), "counts": pack(counts, "u4"), "site": pack(c.site, "u2"),
+            "buffer": pack(np.where(c.buffer < 0, -1, c.buffer), "i1"), "index": pack(c.offset // sizes, "i4"),
+            "value": pack_numbers(self.value[rows]), "phase": pack(c.phase, "u2"), "lane": pack(c.lane, "u1"),
+            "fault": pack(c.flags & (OUTSIDE | SKEW), "u1"),
+        }  # fmt: skip
+
+    def loads(self) -> dict[str, int]:
+        """How often the launch read and wrote elements of each memory."""
+        space = np.array([b.space for b in self.t.buffers] + [""])[self.c.buffer]
+        out = {}
+        for where in ("global", "local"):
+            for name, kinds in (("loads", (LOAD,)), ("stores", (STORE, ATOMIC))):
+                out[f"{where} {name}"] = int((np.isin(self.c.kind, kinds) & (space == where)).sum())
+        return out
+
+    def caption(self, where: str) -> str:
+        """Where the data came from. `where` names the device, or is empty: committed texts name none."""
+        t, (g, l, n) = self.t, self.sizes
+        groups = int(np.prod(n))
+        size = f"{by_shape(g)} work-items in {groups} group{'s' * (groups != 1)} of {by_shape(l)}"
+        on = f" on {where}" if where else ""
+        file = t.file.strip("<>") or "your kernel"
+        text = f"Recorded{on}: one launch of {t.kernel} ({file}), {size}, {len(t.columns):,} events."
+        if t.left_out:
+            text += f" {t.left_out:,} work-items were not recorded."
+        if t.lost:
+            text += f" {t.lost:,} more events found no room."
+        return text
