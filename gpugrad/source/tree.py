@@ -263,7 +263,8 @@ def _parts(kind: Any) -> tuple[str, ...]:
 def walk(node: Node) -> Iterator[Node]:
     """The node and all nodes below it, in the order of the text (not into called functions)."""
     yield node
-    for name in _parts(type(node)):
+    kind: Any = type(node)
+    for name in _parts(kind):
         value = getattr(node, name)
         if isinstance(value, Function):
             continue
