@@ -183,6 +183,32 @@ def test_a_large_batch_is_worked_through_in_portions(device, rng, monkeypatch, f
     np.testing.assert_array_equal(case.run(function, variant=variant).numpy(), case.expected(function))
 
 
+@pytest.mark.parametrize("size", [1, 4000, 20_000])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_columns_stay_within_their_bytes_where_images_begin_at_any_address(device, rng, monkeypatch, function, size):
+    """Of one image at least; the images have odd sizes, so most of them begin where no memory may be cut."""
+    monkeypatch.setitem(TUNING, "im2col bytes", {"cpu": size, "gpu": size})
+    case = Case(integers(rng), LOPSIDED, (13, 3, 3, 1), np.float32)
+    columns = []
+    handle = on_launch(lambda launch: columns.extend(a for n, a in launch.named_args().items() if n == "col"))
+    got = case.run(function, variant="im2col").numpy()
+    handle.remove()
+    np.testing.assert_array_equal(got, case.expected(function))
+    one = 3 * 3 * 2 * LOPSIDED.output[0] * LOPSIDED.output[1] * 4
+    assert len(columns) > 1 and max(col.nbytes for col in columns) <= max(size, one)
+
+
+def test_columns_between_far_apart_windows_are_not_padded(device, rng):
+    case = Case(integers(rng), Geometry((3, 640), (1, 2), (1, 64)), (2, 3, 5, 1), np.float32)
+    padded = []
+    handle = on_launch(lambda launch: padded.extend(a for n, a in launch.named_args().items() if n == "padded"))
+    for function in ("conv2d", "conv2d_backward_weight"):
+        np.testing.assert_array_equal(case.run(function, variant="blocked").numpy(), case.expected(function))
+    handle.remove()
+    # 10 places of the window, made up to at most 16, two columns in each: a twentieth of the 640.
+    assert len(padded) == 4 and max(a.size for a in padded) <= 2 * 3 * 4 * 2 * 16
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_scratch_is_used_and_what_it_holds_does_not_matter(device, rng, function, dtype):

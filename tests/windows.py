@@ -53,6 +53,7 @@ GEOMETRIES = [
     Geometry((4, 3), (2, 2), (1, 2), (3, 4)),  # windows that see padding only
     Geometry((3, 90), (1, 4), (1, 1), (0, 3)),  # rows longer than a strip
     Geometry((2, 133), (1, 3), (1, 2), (0, 1), (1, 5)),
+    Geometry((5, 75), (3, 3), (2, 32), (1, 4), (1, 5)),  # columns between windows that no window sees
     LOPSIDED,
 ]
 

@@ -11,13 +11,14 @@
  *     x, tap kw = 0  [a b c d e f g h] i j     what they see
  *     x, tap kw = 1   a [b c d e f g h i] j    the same, one further
  *
- * So that no tap falls outside, x is first copied with its padding: (N, C, SW, HP, WP). With a
- * stride SW, outputs side by side see every SW-th element; the copy deals the columns out to SW
+ * So that no tap falls outside, x is first copied with its padding: (N, C, phases, HP, WP). With a
+ * stride SW, outputs side by side see every SW-th element; the copy deals the columns out to
  * phases, and side by side they are again:
  *
- *     padded[n, c, phase, r, q] = x[n, c, r - PH, q * SW + phase - PW],  0 outside
+ *     padded[n, c, phase, r, q] = x[n, c, r - PH, q * SW + phase * apart - PW],  0 outside
  *
- * Kernel element (c, kh, kw) then lies a fixed distance behind the output's own place, taps[k].
+ * There are SW phases, 1 apart. A kernel that is narrower than SW sees few of them: then there is
+ * one phase for each of its columns, DW apart. Kernel element (c, kh, kw) then lies a fixed distance behind the output's own place, taps[k].
  *
  * V is a vector of LANES A's; VECTORS is 2, but 1 for the weight gradient of few channels. Kernels
  * here dereference pointers to vectors: under PoCL vload8 and fma are calls, which spill the sums,
@@ -32,19 +33,19 @@ typedef V UNALIGNED __attribute__((aligned(sizeof(A))));
 /* How far behind an output's place in padded kernel element k = (c, kh, kw) lies. */
 int tap(int k, int KH, int KW, int SW, int DH, int DW, int HP, int WP) {
   int c = k / (KH * KW), kh = k / KW % KH, kw = k % KW;
-  int phase = kw * DW % SW;
-  return ((c * SW + phase) * HP + kh * DH) * WP + kw * DW / SW;
+  if (KW < SW) return ((c * KW + kw) * HP + kh * DH) * WP;
+  return ((c * SW + kw * DW % SW) * HP + kh * DH) * WP + kw * DW / SW;
 }
 
 /* padded, of the images from `first` on. One work-item copies one channel of one image. */
 __kernel void conv_pad(__global const T *x, __global A *padded, int first, int C, int H, int W,
-                       int SW, int PH, int PW, int HP, int WP) {
+                       int SW, int PH, int PW, int phases, int apart, int HP, int WP) {
   int c = get_global_id(0), n = get_global_id(1);
   __global const T *from = x + ((first + n) * C + c) * H * W;
-  __global A *to = padded + (n * C + c) * SW * HP * WP;
-  for (int phase = 0; phase < SW; phase++)
+  __global A *to = padded + (n * C + c) * phases * HP * WP;
+  for (int phase = 0; phase < phases; phase++)
     for (int r = 0; r < HP; r++) {
-      int h = r - PH, w0 = phase - PW; /* w = q * SW + w0 is inside x for start <= q < stop */
+      int h = r - PH, w0 = phase * apart - PW; /* q * SW + w0 is inside x for start <= q < stop */
       int start = w0 < 0 ? min((SW - 1 - w0) / SW, WP) : 0;
       int stop = max(min((W - w0 + SW - 1) / SW, WP), start);
       if (h < 0 || h >= H) start = stop = WP;

@@ -16,14 +16,14 @@ from .elementwise import fill
 from .geometry import Window
 from .tuning import tuned
 
-_PAD = Kernel("conv_blocked.cl", "conv_pad", x="in N C H W", padded="out N C SW HP WP")
+_PAD = Kernel("conv_blocked.cl", "conv_pad", x="in N C H W", padded="out N C phases HP WP")
 _PACK = Kernel("conv_blocked.cl", "conv_pack", weight="in", panels="out G blocks K ROWS", taps="out K")
 # y is written whole where the batch is worked through in one portion.
 _BLOCKED = {
     role: Kernel(
         "conv_blocked.cl",
         "conv_blocked",
-        padded="in N C SW HP WP",
+        padded="in N C phases HP WP",
         panels="in G blocks K ROWS",
         taps="in K",
         bias="in CO",
@@ -36,7 +36,7 @@ _WEIGHT = {
     role: Kernel(
         "conv_blocked.cl",
         "conv_weight_blocked",
-        padded="in N C SW HP WP",
+        padded="in N C phases HP WP",
         columns="in N G blocks L COLUMNS",
         parts=f"{role} parts CO K",
     )
@@ -94,7 +94,7 @@ def _correlate(x: Array, weight: Array, bias: Array | None, out: Array, G: int, 
         w.KH, w.KW, w.SW, w.DH, w.DW, HP, WP, defines=defines,
     )  # fmt: skip
 
-    image = C * w.SW * HP * WP
+    image = C * _phases(w)[0] * HP * WP
     portion = _portion(N, image * dtype.itemsize, x)
     padded = Array.empty((portion, image), dtype, x.device)
     for first in range(0, N, portion):
@@ -118,7 +118,7 @@ def blocked_weight(
     dtype, lanes, vectors, defines = _layout(x, R)
     HP, WP = _padded(w, p.OH, p.OW)
     blocks = -(-R // (vectors * lanes))
-    image, grad = p.C * w.SW * HP * WP, G * blocks * p.L * vectors * lanes
+    image, grad = p.C * _phases(w)[0] * HP * WP, G * blocks * p.L * vectors * lanes
     each = (image + grad) * dtype.itemsize
     portion = _portion(p.N, each, x)
     groups = (-(-p.K // _TAPS), G * blocks)
@@ -149,13 +149,19 @@ def _images_of_a_part(n: int, each: int, result: int, groups: int, x: Array) -> 
 
 def _pad(x: Array, padded: Array, first: int, n: int, w: Window, HP: int, WP: int, defines: tuple[Define, ...]) -> None:
     C, H, W = x.shape[1:]
-    args = (x, padded, first, C, H, W, w.SW, w.PH, w.PW, HP, WP)
+    args = (x, padded, first, C, H, W, w.SW, w.PH, w.PW, *_phases(w), HP, WP)
     _PAD.launch(x.dtype, (C, n), (1, 1), *args, defines=defines)
+
+
+def _phases(w: Window) -> tuple[int, int]:
+    """How many phases of columns outputs see, and how far apart they begin: all SW of them, or one for each kw."""
+    return (w.KW, w.DW) if w.KW < w.SW else (w.SW, 1)
 
 
 def _padded(w: Window, OH: int, OW: int) -> tuple[int, int]:
     """Rows and columns (of one phase) that OH x OW outputs see."""
-    return (OH - 1) * w.SH + (w.KH - 1) * w.DH + 1, OW + (w.KW - 1) * w.DW // w.SW
+    beyond = 0 if w.KW < w.SW else (w.KW - 1) * w.DW // w.SW
+    return (OH - 1) * w.SH + (w.KH - 1) * w.DH + 1, OW + beyond
 
 
 def _portion(N: int, each: int, x: Array) -> int:

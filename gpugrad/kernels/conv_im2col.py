@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,6 +15,7 @@ from .conv_plan import Plan
 from .elementwise import elementwise, fill, summing
 from .gemm import gemm, gemm_sum
 from .im2col import im2col
+from .slicing import get_slice, set_slice
 from .tuning import tuned
 
 
@@ -24,7 +26,8 @@ def im2col_forward(
     weight = weight.reshape(p.G, p.COG, p.K)
     for first, n, block in _blocks(p, x, out, scratch):
         columns = _columns(p, _images(x, first, n), block).reshape(n, p.G, p.K, p.L)
-        gemm(weight, columns, out=_images(out, first, n).reshape(n, p.G, p.COG, p.L))
+        with _written(out, first, n) as y:
+            gemm(weight, columns, out=y.reshape(n, p.G, p.COG, p.L))
     add_bias(out, bias)
 
 
@@ -32,12 +35,12 @@ def im2col_input(kernel: Any, p: Plan, weight: Array, dy: Array, out: Array, scr
     """out = col2im(weight^T @ dy)"""
     weight = weight.reshape(p.G, p.COG, p.K)
     for first, n, block in _blocks(p, out, dy, scratch):
-        dx = _images(out, first, n)
-        columns = dx if block is None else block
         grad = _images(dy, first, n).reshape(n, p.G, p.COG, p.L)
-        gemm(weight, grad, transpose_a=True, out=columns.reshape(n, p.G, p.K, p.L))
-        if block is not None:
-            col2im(block, (p.H, p.W), *p.w.pairs, out=dx)
+        with _written(out, first, n) as dx:
+            columns = dx if block is None else block
+            gemm(weight, grad, transpose_a=True, out=columns.reshape(n, p.G, p.K, p.L))
+            if block is not None:
+                col2im(block, (p.H, p.W), *p.w.pairs, out=dx)
 
 
 def im2col_weight(
@@ -72,8 +75,8 @@ def _columns(p: Plan, x: Array, block: Array | None) -> Array:
 def _blocks(p: Plan, x: Array, y: Array, scratch: Array | None) -> Iterator[tuple[int, int, Array | None]]:
     """(first image, number of images, memory for their columns) until all had their turn, in bounded memory.
 
-    Images of x and y are then seen in place, so a block ends where both may be cut. No memory is needed where a window
-    is a single pixel.
+    A block ends where both x and y may be cut, if one so long fits; then their images are seen in place. No memory is
+    needed where a window is a single pixel.
     """
     if p.w.is_pixel or p.N == 0:
         yield from [(0, p.N, None)] * (p.N > 0)
@@ -81,7 +84,7 @@ def _blocks(p: Plan, x: Array, y: Array, scratch: Array | None) -> Iterator[tupl
     _, rows, L = p.col
     unit, itemsize = p.whole_images(x, y), x.dtype.itemsize
     n = p.N if scratch is not None else tuned("im2col bytes", x.device) // max(rows * L * itemsize, 1)
-    n = min(max(n // unit, 1) * unit, p.N)
+    n = min(max(n // unit * unit or n, 1), p.N)
     if scratch is None:
         scratch = Array.empty((n, rows, L), x.dtype, x.device)
     for first in range(0, p.N, n):
@@ -90,9 +93,27 @@ def _blocks(p: Plan, x: Array, y: Array, scratch: Array | None) -> Iterator[tupl
 
 
 def _images(a: Array, first: int, n: int) -> Array:
-    """Images `first` to `first + n` of a, in the same memory."""
-    each = a.shape[1:]
-    return a._view((n, *each), a.offset + first * math.prod(each) * a.dtype.itemsize)
+    """Images `first` to `first + n` of a, to read."""
+    seen = _in_place(a, first, n)
+    return get_slice(a, slice(first, first + n)) if seen is None else seen
+
+
+@contextlib.contextmanager
+def _written(a: Array, first: int, n: int) -> Iterator[Array]:
+    """Images `first` to `first + n` of a, for the block to write all of them."""
+    seen = _in_place(a, first, n)
+    images = Array.empty((n, *a.shape[1:]), a.dtype, a.device) if seen is None else seen
+    yield images
+    if seen is None:
+        set_slice(a, slice(first, first + n), images)
+
+
+def _in_place(a: Array, first: int, n: int) -> Array | None:
+    """Images `first` to `first + n` of a in the same memory, or None where that may not be cut."""
+    offset = first * math.prod(a.shape[1:]) * a.dtype.itemsize
+    if offset % a.device.alignment:
+        return None
+    return a._view((n, *a.shape[1:]), a.offset + offset)
 
 
 def _as(scratch: Array, shape: Shape, dtype: np.dtype) -> Array:
