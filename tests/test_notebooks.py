@@ -3,6 +3,7 @@
 That their output is what running them gives is nbval's business: `make nbval`.
 """
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -29,6 +30,14 @@ MEASURED = r"\d\s?(ms|µs|us|ns|GB/s|MB/s|[MGT]FLOP|%)|\d[\d.]*\s?(x|×|times) (
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 
 
+def tool():
+    """tools/notebooks.py, which is no module of the package."""
+    spec = importlib.util.spec_from_file_location("notebooks_tool", ROOT / "tools" / "notebooks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def read(path):
     return nbformat.read(path, as_version=4)
 
@@ -53,6 +62,15 @@ def test_there_are_lessons_and_each_belongs_to_a_module_of_exercises():
     assert [p.stem for p in NOTEBOOKS] == [lesson.notebook for lesson in catalog.lessons()]
 
 
+def test_every_map_of_the_lessons_is_up_to_date():
+    tool_ = tool()
+    for name, prefix in tool_.MAPS.items():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        if name.endswith(".ipynb"):
+            (text,) = [c.source for c in read(ROOT / name).cells if tool_.BEGIN in c.source]
+        assert text == tool_.with_map(text, prefix), f"{name}: run tools/notebooks.py"
+
+
 @each_notebook
 def test_every_cell_has_been_run_once_in_order(path):
     assert [cell.execution_count for cell in code(path)] == list(range(1, len(code(path)) + 1))
@@ -67,10 +85,7 @@ def test_nothing_was_written_to_stderr_and_no_cell_failed(path):
 @each_notebook
 def test_metadata_is_the_same_for_everybody(path):
     notebook = read(path)
-    assert notebook.metadata == {
-        "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
+    assert notebook.metadata == tool().METADATA
     assert notebook.nbformat == 4
     for cell in notebook.cells:
         assert set(cell.metadata) <= {"tags"}

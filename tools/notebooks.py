@@ -2,7 +2,8 @@
 
     python tools/notebooks.py [NOTEBOOK ...]
 
-Without names: every notebook. It runs them on PoCL, from a fresh kernel each, and stops at the first error.
+Without names: every notebook. It runs them on PoCL, from a fresh kernel each, and stops at the first error. It also
+writes the map of all lessons into the pages that hold one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
+from gpugrad.course import lessons
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "notebooks"
+MAPS = {"README.md": "notebooks/", "notebooks/00_first_kernel.ipynb": ""}  # page: where its links to lessons lead
+BEGIN, END = "<!-- map of the lessons: made by tools/notebooks.py -->", "<!-- end of the map -->"
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -43,6 +49,34 @@ def execute(path: Path) -> None:
     os.replace(temporary, path)
 
 
+def map_of_lessons(prefix: str) -> str:
+    """A table with a line for each lesson; `prefix` leads to the folder of notebooks."""
+    rows = []
+    for x in lessons():
+        link = f"[{x.title}]({prefix}{x.notebook}.ipynb)"
+        rows.append(f"| {x.number} | {link} | {x.question} | {x.minutes} min | {len(x.exercises)} |")
+    return "\n".join(["| | lesson | the question | time | exercises |", "| --- | --- | --- | --- | --- |", *rows])
+
+
+def with_map(text: str, prefix: str) -> str:
+    """A text with the map between its two marks brought up to date."""
+    head, rest = text.split(BEGIN)
+    return f"{head}{BEGIN}\n\n{map_of_lessons(prefix)}\n\n{END}{rest.split(END)[1]}"
+
+
+def write_maps() -> None:
+    for name, prefix in MAPS.items():
+        path = ROOT / name
+        if path.suffix == ".ipynb":
+            notebook = nbformat.read(path, as_version=4)
+            for cell in notebook.cells:
+                if BEGIN in cell.source:
+                    cell.source = with_map(cell.source, prefix)
+            nbformat.write(notebook, path)
+        else:
+            path.write_text(with_map(path.read_text(encoding="utf-8"), prefix), encoding="utf-8")
+
+
 def main(names: list[str]) -> None:
     os.environ["GPUGRAD_DEVICE"] = "pocl"
     for path in [Path(n) for n in names] or sorted(FOLDER.glob("*.ipynb")):
@@ -50,6 +84,7 @@ def main(names: list[str]) -> None:
             os.environ["GPUGRAD_PROGRESS"] = folder  # your own progress is neither read nor changed
             print(path.name, flush=True)
             execute(path)
+    write_maps()
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@ In a notebook, `from gpugrad import course` brings two cell magics along: `%%ker
 a kernel, or, given an exercise's number, as its answer; `%%answer` does so with Python text.
 
 spec.py, kernel_exercise.py and python_exercise.py say what an exercise is and check answers; exercises/ holds those
-of each lesson, solutions/ their answers; progress.py remembers; listing.py shows kernels from their files, pictures.py
-draws recorded launches, timing.py measures.
+of each lesson, solutions/ their answers; progress.py remembers; listing.py shows kernels from their files, glossary.md
+explains words, pictures.py draws recorded launches, timing.py measures, lab.py opens the lessons, grade.py goes through
+a class's notebooks.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from typing import Any
 from . import magics, progress
 from .catalog import exercise, lessons
 from .catalog import solution as _solution
+from .glossary import meaning
 from .listing import show
-from .pictures import curves, writers
+from .pictures import curves, phases, readers, writers
 from .spec import Verdict
 from .timing import seconds
 
 __all__ = [
-    "check", "curves", "exercise", "hint", "lessons", "saved", "seconds", "show", "solution", "writers",
+    "check", "curves", "exercise", "explain", "hint", "lessons", "phases", "readers", "saved", "seconds", "show",
+    "solution", "writers",
 ]  # fmt: skip
 
 _hinted: dict[str, int] = {}
@@ -59,6 +62,11 @@ def hint(number: str) -> None:
 def solution(number: str) -> None:
     """Print the course's own answer to an exercise."""
     print(_solution(number))
+
+
+def explain(word: str = "") -> None:
+    """Print what a word means, from the glossary: `course.explain("work-group")`. Without one: every word there is."""
+    print(meaning(word))
 
 
 def saved(number: str) -> Any:

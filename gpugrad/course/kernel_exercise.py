@@ -91,6 +91,11 @@ def loads(launch: LaunchTrace, buffer: str) -> int:
     return len(launch.select(buffer=buffer, kind="load"))
 
 
+def rounded_up(n: int, group: int) -> int:
+    """The smallest multiple of a group's size that is at least n: the global size for n elements."""
+    return -(-n // group) * group
+
+
 def _try(built: CustomKernel, case: Case) -> str:
     """What is wrong in this case, or ""."""
     complaint = _recorded(built, case) if case.recorded else _run(built, case, checked=True)

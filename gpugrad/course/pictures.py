@@ -1,4 +1,4 @@
-"""Still pictures for lessons, drawn from recorded launches."""
+"""Still pictures for lessons, drawn from recorded launches; and the curves of what a lesson measures."""
 
 from __future__ import annotations
 
@@ -9,57 +9,69 @@ import numpy as np
 if TYPE_CHECKING:
     from ..trace import LaunchTrace
 
-INK, MUTED, LINE = "#1d2024", "#5f656d", "#cbd0d6"
-TINTS = ("#ffffff", "#e3ecf7")  # of neighbouring groups
+INK, MUTED, LINE, PAPER = "#1d2024", "#5f656d", "#cbd0d6", "#ffffff"
+TINT, WRITTEN = "#e3ecf7", "#f6d9b8"  # every second group; written in this phase
+MOST = 256  # cells in a picture
 
 
 def writers(launch: LaunchTrace, buffer: str) -> None:
-    """Draw a buffer of one or two axes: in each cell its value, and the work-item that wrote it last.
+    """Draw a buffer of one or two axes: in each cell its value, and below it the work-item that wrote it last.
 
     Cells of different work-groups differ in tint, and a thick line parts them.
+    """
+    values = _contents(launch, buffer, "writers")
+    stores = launch.select(buffer=buffer)
+    stores = stores[(stores["kind"] != "load") & (stores["fault"] == "")]
+    item, group = np.full(values.size, -1), np.full(values.size, -1)
+    item[stores["index"]], group[stores["index"]] = stores["work_item"], stores["group"]
+    labels = [str(i) if i >= 0 else "nobody" for i in item]
+    _grid(values, f"{buffer}, and the work-item that wrote each element", labels, group)
+
+
+def readers(launch: LaunchTrace, buffer: str) -> None:
+    """Draw a buffer of one or two axes: in each cell its value, and below it how often the launch reads it."""
+    values = _contents(launch, buffer, "readers")
+    reads = launch.select(buffer=buffer, kind="load")
+    times = np.bincount(reads["index"][reads["fault"] == ""], minlength=values.size)
+    labels, one = [f"{n} ×" for n in times], np.zeros(values.size, int)
+    _grid(values, f"{buffer}, and how often each element is read", labels, one)
+
+
+def phases(launch: LaunchTrace, buffer: str, group: int = 0) -> None:
+    """Draw what local memory holds after each phase, one row for each: what is written in it is coloured.
+
+    A phase is what lies between two barriers. Cells that nobody has written yet are empty.
     """
     import matplotlib.pyplot as plt
 
     info = launch.buffer(buffer)
-    if len(info.shape) > 2 or info.after is None or info.after.size > 256:
-        raise ValueError(f"writers: {buffer} is {info.shape}; this picture takes one or two axes and 256 elements")
-    item, group = _last_writers(launch, buffer)
-    values = np.atleast_2d(info.after)
-    rows, columns = values.shape
-    _, axes = plt.subplots(figsize=(min(9, 0.62 * columns + 0.4), 0.62 * rows + 0.55), layout="constrained")
-    _heading(axes, f"{buffer}, and the work-item that wrote each element")
-    for (r, c), value in np.ndenumerate(values):
-        who, which = item.reshape(values.shape)[r, c], group.reshape(values.shape)[r, c]
-        axes.add_patch(plt.Rectangle((c, -r), 1, 1, facecolor=TINTS[which % 2] if who >= 0 else "none", edgecolor=LINE))
-        axes.text(c + 0.5, 0.6 - r, f"{value:.4g}", ha="center", va="center", fontsize=11, color=INK)
-        label = str(who) if who >= 0 else "nobody"
-        axes.text(c + 0.5, 0.2 - r, label, ha="center", va="center", fontsize=8, color=MUTED)
-    _borders(axes, group.reshape(values.shape))
-    axes.set(xlim=(-0.05, columns + 0.05), ylim=(0.95 - rows, 1.05), aspect="equal")
+    size = int(np.prod(info.shape))
+    c, b = launch.columns, launch.buffers.index(info)
+    mine = (c.buffer == b) & (c.group == group)
+    stores = launch.events["kind"] == "store"
+    shown = sorted({int(p) for p in c.phase[mine & stores]})
+    if size * len(shown) > MOST:
+        raise ValueError(f"phases: {buffer} has {size} cells and {len(shown)} phases; this picture takes {MOST} in all")
+    _, axes = plt.subplots(figsize=(min(9, 0.62 * size + 1.2), 0.5 * len(shown) + 0.5), layout="constrained")
+    _heading(axes, f"{buffer} in local memory, phase after phase")
+    written_before = np.zeros(size, bool)
+    for row, phase in enumerate(shown):
+        now = np.zeros(size, bool)
+        now[launch.events["index"][mine & stores & (c.phase == phase)]] = True
+        last = int(np.flatnonzero((c.group == group) & (c.phase == phase))[-1]) + 1
+        values = launch.replay(buffer, last, group).reshape(-1)
+        written_before |= now
+        axes.text(-0.25, 0.5 - row, f"phase {phase}", ha="right", va="center", fontsize=9, color=MUTED)
+        for i in range(size):
+            colour = WRITTEN if now[i] else PAPER
+            axes.add_patch(plt.Rectangle((i, -row), 1, 1, facecolor=colour, edgecolor=LINE))
+            if written_before[i]:
+                weight = "bold" if now[i] else "normal"
+                text = f"{values[i]:.4g}"
+                axes.text(i + 0.5, 0.5 - row, text, ha="center", va="center", fontsize=11, color=INK, weight=weight)
+    axes.set(xlim=(-1.6, size + 0.05), ylim=(0.95 - len(shown), 1.05))
     axes.set_axis_off()
     plt.show()
-
-
-def _last_writers(launch: LaunchTrace, buffer: str) -> tuple[np.ndarray, np.ndarray]:
-    """For each element the work-item that wrote it last, and its group; -1 where nobody did."""
-    stores = launch.select(buffer=buffer)
-    stores = stores[(stores["kind"] != "load") & (stores["fault"] == "")]
-    item = np.full(launch.buffer(buffer).shape, -1).reshape(-1)
-    group = item.copy()
-    item[stores["index"]], group[stores["index"]] = stores["work_item"], stores["group"]
-    return item, group
-
-
-def _borders(axes: Any, group: np.ndarray) -> None:
-    """A thick line wherever two neighbouring cells belong to different groups, and around all."""
-    rows, columns = group.shape
-    for r in range(rows):
-        for c in range(columns):
-            if c + 1 == columns or group[r, c] != group[r, c + 1]:
-                axes.plot([c + 1, c + 1], [-r, 1 - r], color=INK, linewidth=1.8)
-            if r + 1 == rows or group[r, c] != group[r + 1, c]:
-                axes.plot([c, c + 1], [-r, -r], color=INK, linewidth=1.8)
-    axes.plot([0, 0, columns], [1 - rows, 1, 1], color=INK, linewidth=1.8)
 
 
 def curves(lines: dict[str, tuple[Any, Any]], x: str, y: str, title: str) -> None:
@@ -77,6 +89,45 @@ def curves(lines: dict[str, tuple[Any, Any]], x: str, y: str, title: str) -> Non
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(fontsize=9, frameon=False)
     plt.show()
+
+
+def _contents(launch: LaunchTrace, buffer: str, picture: str) -> np.ndarray:
+    info = launch.buffer(buffer)
+    if not 1 <= len(info.shape) <= 2 or info.after is None or not 1 <= info.after.size <= MOST:
+        raise ValueError(f"{picture}: {buffer} is {info.shape}; this picture takes one or two axes and {MOST} elements")
+    return info.after
+
+
+def _grid(values: np.ndarray, title: str, labels: list[str], group: np.ndarray) -> None:
+    """Cells with a value and a label; `group` (-1: none) says what belongs together."""
+    import matplotlib.pyplot as plt
+
+    values = np.atleast_2d(values)
+    rows, columns = values.shape
+    group = group.reshape(values.shape)
+    _, axes = plt.subplots(figsize=(min(9, 0.62 * columns + 0.4), 0.62 * rows + 0.55), layout="constrained")
+    _heading(axes, title)
+    for n, ((r, c), value) in enumerate(np.ndenumerate(values)):
+        colour = TINT if group[r, c] % 2 == 1 and group[r, c] > 0 else PAPER
+        axes.add_patch(plt.Rectangle((c, -r), 1, 1, facecolor=colour, edgecolor=LINE))
+        axes.text(c + 0.5, 0.6 - r, f"{value:.4g}", ha="center", va="center", fontsize=11, color=INK)
+        axes.text(c + 0.5, 0.2 - r, labels[n], ha="center", va="center", fontsize=8, color=MUTED)
+    _borders(axes, group)
+    axes.set(xlim=(-0.05, columns + 0.05), ylim=(0.95 - rows, 1.05), aspect="equal")
+    axes.set_axis_off()
+    plt.show()
+
+
+def _borders(axes: Any, group: np.ndarray) -> None:
+    """A thick line wherever two neighbouring cells belong to different groups, and around all."""
+    rows, columns = group.shape
+    for r in range(rows):
+        for c in range(columns):
+            if c + 1 == columns or group[r, c] != group[r, c + 1]:
+                axes.plot([c + 1, c + 1], [-r, 1 - r], color=INK, linewidth=1.8)
+            if r + 1 == rows or group[r, c] != group[r + 1, c]:
+                axes.plot([c, c + 1], [-r, -r], color=INK, linewidth=1.8)
+    axes.plot([0, 0, columns], [1 - rows, 1, 1], color=INK, linewidth=1.8)
 
 
 def _heading(axes: Any, text: str) -> None:

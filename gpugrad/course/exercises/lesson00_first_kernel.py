@@ -4,28 +4,24 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..kernel_exercise import Case, KernelExercise, Out
+from ..kernel_exercise import Case, KernelExercise, Out, rounded_up
 from ..spec import Lesson, Prediction
 
 
 def _launched() -> list[int]:
-    return [-(-n // 64) * 64 for n in (1000, 64, 65)]
-
-
-def _padded(n: int, local: int) -> tuple[int]:
-    return (-(-n // local) * local,)
+    return [rounded_up(n, 64) for n in (1000, 64, 65)]
 
 
 def _squares(rng: np.random.Generator) -> Iterator[Case]:
     for n, local in ((5, 4), (1, 4), (64, 64), (1009, 64)):
         x = rng.standard_normal(n).astype("f4")
-        yield Case(f"with n = {n} in groups of {local}", (x, Out(x * x), n), _padded(n, local), (local,))
+        yield Case(f"with n = {n} in groups of {local}", (x, Out(x * x), n), (rounded_up(n, local),), (local,))
 
 
 def _reversed(rng: np.random.Generator) -> Iterator[Case]:
     for n, local in ((7, 4), (1, 4), (64, 64), (2003, 64)):
         x = rng.standard_normal(n).astype("f4")
-        yield Case(f"with n = {n} in groups of {local}", (x, Out(x[::-1].copy()), n), _padded(n, local), (local,))
+        yield Case(f"with n = {n} in groups of {local}", (x, Out(x[::-1].copy()), n), (rounded_up(n, local),), (local,))
 
 
 LESSON = Lesson(

@@ -1,0 +1,29 @@
+"""The glossary: glossary.md, a definition under each word."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.resources
+import re
+from functools import cache
+
+
+@cache
+def words() -> dict[str, str]:
+    """Every word with its definition, in the order of the page."""
+    text = importlib.resources.files("gpugrad.course").joinpath("glossary.md").read_text(encoding="utf-8")
+    pieces = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)[1:]
+    return {word.strip(): " ".join(said.split()) for word, said in zip(pieces[::2], pieces[1::2], strict=True)}
+
+
+def meaning(word: str) -> str:
+    """The definition of a word, or the words that come close."""
+    known = {w.lower(): w for w in words()}
+    if not word:
+        return ", ".join(words())
+    found = known.get(word.lower().strip()) or known.get(word.lower().strip().removesuffix("s"))
+    if found:
+        return f"{found}: {words()[found]}"
+    near = difflib.get_close_matches(word.lower(), known, n=3) or [w for w in known if word.lower() in w][:3]
+    hint = f"; did you mean {' or '.join(known[w] for w in near)}?" if near else ". course.explain() lists the words."
+    return f"{word!r} is not in the glossary{hint}"
