@@ -7,6 +7,7 @@ can answer: guessing could choose another branch than the plain build takes.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from . import opencl
 from .constants import constant
@@ -15,13 +16,19 @@ from .macros import Expander, Macro
 from .parser import Parser
 
 
+@lru_cache(4096)
+def definition(name: str, value: str) -> list[Token]:
+    """The tokens of a macro from outside the text: most are the same for every text. Nobody changes them."""
+    return tokenize(Source(f"{name} {value}"))[:-1]
+
+
 class Preprocessor:
     def __init__(self, source: Source, defines: Mapping[str, str], extensions: frozenset[str]) -> None:
         self.source = source
         self.macros: dict[str, Macro] = {}
         self.extensions = extensions
         for name, value in {**opencl.PREDEFINED, **dict.fromkeys(extensions, "1"), **defines}.items():
-            words = tokenize(Source(f"{name} {value}"))[:-1]
+            words = definition(name, value)
             self.define(words[0], words)
         self.expander = Expander(source, self.macros)
         # One entry for each open #if: (its token, is this branch live, has any branch been live, seen #else)

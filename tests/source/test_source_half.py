@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pyopencl as cl
 import pytest
-from source.runner import CASES, OPTIONS, build, context, data, run_plain
+from source.runner import CASES, CORPUS, DEFINES, OPTIONS, build, context, data, launch, run_plain
 
-from gpugrad.source import lower_half, parse
+from gpugrad.source import lower, lower_half, parse
 
 
 def h(x):
@@ -113,3 +113,16 @@ def test_t_as_another_type_is_not_touched(t):
 def test_the_signature_still_says_half():
     (k,) = parse("__kernel void k(__global const T *a, T s) { }", {"T": "half"}).values()
     assert [(a.scalar, a.size) for a in k.arguments] == [("half", 2), ("float", 4)]
+
+
+HALF = [name for name, case in CASES.items() if DEFINES.get(case.file, {}).get("T") == "half"]
+
+
+@pytest.mark.parametrize("name", HALF)
+def test_conversions_by_hand_give_the_same_bits(name):
+    """On a CPU half is converted by integer arithmetic (half.cl): other instructions, the same results."""
+    case = CASES[name]
+    args = data(case)
+    program = build(lower((CORPUS / case.file).read_text(), DEFINES[case.file], by_hand=True).text)
+    for a, b in zip(run_plain(case, args), launch(cl.Kernel(program, case.name), case, args), strict=True):
+        assert a.tobytes() == b.tobytes()
