@@ -1,177 +1,270 @@
-"""Plant one small mistake after another in the kernels, and see the tests find each.
+"""Plant one small mistake after another in the kernels (tests/mutants.py), and see the tests find each.
 
     python tests/mutate.py --sample 20 --seed 7     # twenty mutants, chosen by the seed
     python tests/mutate.py --file im2col.cl         # every mutant of one file
     python tests/mutate.py --list                   # only say which there are
 
-A mutant is one token changed: a comparison, an arithmetic or logical operator, an axis's name (KH for KW), an
-integer. The family's tests run against a copy of the package with that one change; a mutant that no test
-notices survives, and the exit status is 1. Mutants that change nothing anyone could see stand in
-`mutants_equivalent.toml`, each with its reason.
+First the family's tests run without a mutant, and each test's kernels and time are noted. Then each mutant meets the
+tests that launch a kernel it stands in: those that found the last ones first, then the quick ones. One that all of
+them overlook meets them again inside `with gg.sanitizer():`, which sees a missing barrier or a read past the end that
+happened to do no harm. If nothing notices it, it survives, and the exit status is 1.
+
+Starting Python, importing everything and waking a compiler take ten times as long as most tests. So they are done once,
+and each run of tests is a fork of this process. Threads do not survive a fork, so PoCL runs as its device without any
+("basic"); where other OpenCL drivers are installed too, no device is touched before a fork, and all this is slower.
 """
 
 from __future__ import annotations
 
 import argparse
+import collections
+import contextlib
+import importlib
+import io
+import multiprocessing
 import os
-import pathlib
 import random
-import re
-import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+import traceback
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
 
-try:
-    import tomllib
-except ImportError:  # Python 3.10
-    tomllib = None
+import pytest
+from mutants import KERNELS, ROOT, Mutant, equivalents, mutants, tests_of
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-KERNELS = ROOT / "gpugrad" / "kernels"
+#: Seconds that one run of a file's tests, or of one mutant's, inside the sanitizer may take.
+SANITIZED_BASELINE, SANITIZED_MUTANT = 240, 30
 
-#: Which tests have to notice a mistake in a kernel file; the others' are tests/test_<name before '_'>.py.
-TESTS: dict[str, tuple[str, ...]] = {
-    "argmax.cl": ("test_reduce.py",),
-    "avg_pool.cl": ("test_pooling.py",),
-    "batch_norm.cl": ("test_batch_norm.py",),
-    "max_pool.cl": ("test_pooling.py",),
-    "cross_entropy.cl": ("test_loss.py",),
-    "pick.cl": ("test_reduce.py",),
-}
+#: For pytest in a fork; what pyproject.toml adds may need plugins that are not loaded here.
+OPTIONS = ["-q", "--tb=native", "-o", "addopts=--import-mode=importlib", "-m", "not deep"]
+OPTIONS += ["-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin", "-p", "no:unraisableexception"]
 
-OPERATORS = {
-    "<": ("<=",), "<=": ("<",), ">": (">=",), ">=": (">",), "==": ("!=",), "!=": ("==",),
-    "+": ("-",), "-": ("+",), "*": ("+",), "/": ("*",), "%": ("/",), "&&": ("||",), "||": ("&&",),
-    "+=": ("-=",), "-=": ("+=",), "*=": ("+=",),
-}  # fmt: skip
-AXES = {a + "H": a + "W" for a in ("", "K", "O", "S", "P", "D")}
-AXES.update({w: h for h, w in AXES.items()})
-
-TOKEN = re.compile(
-    r"(?P<skip>/\*.*?\*/|//[^\n]*|^[ \t]*\#(?:[^\n\\]|\\.|\\\n)*|\s+)"
-    r"|(?P<word>[A-Za-z_]\w*)|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\w*)"
-    r"|(?P<op><<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|->|.)",
-    re.DOTALL | re.MULTILINE,
-)
-BEFORE_UNARY = {None, "(", "[", "{", ",", ";", "=", "return", "?", ":", "<", ">", "<=", ">=", "==", "!=", "&&", "||",
-                "+", "-", "*", "/", "%", "!", "+=", "-=", "*="}  # fmt: skip
-TYPES = re.compile(r"(T|A|R|I|void|char|uchar|short|ushort|int|uint|long|ulong|float|double|half|size_t)\d*$")
+KILLED, BY_SANITIZER, SURVIVED, INVALID = "killed", "by sanitizer", "survived", "does not compile"
 
 
-@dataclass(frozen=True)
-class Mutant:
-    file: str
-    start: int
-    old: str
-    new: str
-    line: int
-    text: str  # the line it stands in, stripped
-    nth: int  # which of the same mutants of that line it is, from 0
+@dataclass
+class Test:
+    """What one test did without a mutant."""
 
-    @property
-    def key(self) -> tuple[str, str, str, str, int]:
-        return self.file, self.text, self.old, self.new, self.nth
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.old} -> {self.new}    {self.text}"
-
-    def apply(self, source: str) -> str:
-        return source[: self.start] + self.new + source[self.start + len(self.old) :]
+    seconds: float
+    launched: set[tuple[str, str]]  # (file, kernel)
+    passed: bool
 
 
-def mutants(file: str, source: str) -> list[Mutant]:
-    """Every mutant of one kernel file: inside function bodies only."""
-    found: list[Mutant] = []
-    lines = source.split("\n")
-    before: str | None = None
-    depth = 0
-    for match in TOKEN.finditer(source):
-        if match.lastgroup == "skip":
-            continue
-        token = match[0]
-        depth += (token == "{") - (token == "}")
-        changes: tuple[str, ...] = ()
-        if depth > 0:
-            if match.lastgroup == "op" and token in OPERATORS:
-                unary = before in BEFORE_UNARY
-                pointer = token == "*" and (unary or (before is not None and TYPES.match(before)) or before == "const")
-                changes = () if pointer or (unary and token == "+") else OPERATORS[token]
-                if unary and token == "-":
-                    changes = ("+",)
-            elif match.lastgroup == "word" and token in AXES:
-                changes = (AXES[token],)
-            elif match.lastgroup == "number" and token.isdecimal():
-                changes = (str(int(token) + 1),)
-        line = source.count("\n", 0, match.start()) + 1
-        for new in changes:
-            nth = sum(m.line == line and (m.old, m.new) == (token, new) for m in found)
-            found.append(Mutant(file, match.start(), token, new, line, lines[line - 1].strip(), nth))
-        before = token
-    return found
+@dataclass
+class Run:
+    """One run of tests in a fork, and what it has told so far."""
+
+    tests: list[str]  # test files
+    order: list[str] | None  # the tests to run, or None for all
+    mutant: Mutant | None = None
+    sanitized: bool = False
+    limit: float = 600  # seconds for all of it
+    patience: dict[str, float] = field(default_factory=dict)  # seconds for one test; else it hangs
+    results: dict[str, Test] = field(default_factory=dict)
+    now: str = ""  # the test that is running
+    since: float = 0
+    began: float = 0
+    failure: str = ""  # of the first test that failed
+    ended: bool = False  # in order, not by a crash
+
+    def hear(self, message: tuple) -> None:
+        kind, *rest = message
+        self.since = time.monotonic()
+        if kind == "start":
+            self.now = rest[0]
+        elif kind == "test":
+            self.results[self.now] = Test(*rest)
+        elif kind == "failure":
+            self.failure = self.failure or rest[0]
+        else:
+            self.ended = True
+
+    def overdue(self) -> bool:
+        return time.monotonic() > self.since + self.patience.get(self.now, self.limit)
+
+    def verdict(self) -> str:
+        if self.failure:
+            return INVALID if "KernelBuildError" in self.failure else KILLED
+        return SURVIVED if self.ended else KILLED
 
 
-def tests_of(file: str) -> list[str]:
-    names = TESTS.get(file) or (f"test_{pathlib.Path(file).stem.split('_')[0]}.py",)
-    return [f"tests/{name}" for name in names]
+class Watch:
+    """The pytest plugin of a fork: it chooses and orders the tests, and sends what happens."""
+
+    def __init__(self, run: Run, to: Connection):
+        self.run, self.to, self.began = run, to, time.monotonic()
+        self.launched: set[tuple[str, str]] = set()
+        self.passed = True
+
+    def pytest_collection_modifyitems(self, items):
+        if self.run.order is not None:
+            known = {item.nodeid: item for item in items}
+            items[:] = [known[name] for name in self.run.order if name in known]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        self.to.send(("start", item.nodeid))
+        begin = time.monotonic()
+        self.launched, self.passed = set(), True
+        result = yield
+        self.to.send(("test", time.monotonic() - begin, self.launched, self.passed))
+        if self.run.sanitized and time.monotonic() > self.began + self.run.limit:
+            item.session.shouldstop = "out of time"
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item):
+        if not self.run.sanitized:
+            return (yield)
+        with importlib.import_module("gpugrad").sanitizer():
+            return (yield)
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self.passed = False
+            self.to.send(("failure", report.longreprtext))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self):
+        self.to.send(("end",))
+        os._exit(0)  # no waiting for garbage and for a driver's threads
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.to.send(("failure", report.longreprtext))
 
 
-def kernel_names(source: str) -> list[str]:
-    """The kernels in a file, its comments left out."""
-    return re.findall(r"\b__kernel\s+void\s+(\w+)", re.sub(r"/\*.*?\*/|//[^\n]*", " ", source, flags=re.DOTALL))
+def in_fork(run: Run, to: Connection) -> None:
+    """The life of a fork: plant the mutant, run the tests."""
+    from gpugrad import program
+
+    os.setpgrp()  # so that what it starts (a compiler) can be ended with it
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, 1)
+    os.dup2(sink, 2)
+    if run.mutant:
+        file, changed = run.mutant.file, run.mutant.apply(program.source_text(run.mutant.file))
+        original = program.source_text
+        program.source_text = lambda name: changed if name == file else original(name)
+    watch = Watch(run, to)
+    program.on_launch(lambda launch: watch.launched.add((launch.kernel.file, launch.kernel.name)))
+    try:
+        pytest.main([*OPTIONS, *(["-x"] if run.mutant else []), *run.tests], plugins=[watch])
+    except Exception:
+        to.send(("failure", traceback.format_exc()))
+    os._exit(1)
 
 
-class Workplace:
-    """A copy of the package that one mutant at a time is planted in."""
-
-    def __init__(self, folder: pathlib.Path, cache: pathlib.Path):
-        self.folder = folder
-        for name in ("gpugrad", "tests"):
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "pyproject.toml", folder)
-        self.env = {**os.environ, "PYTHONPATH": str(folder), "POCL_CACHE_DIR": str(cache)}
-
-    def run(self, file: str, timeout: float) -> tuple[str, str]:
-        """('killed' | 'survived' | 'does not compile', what pytest said) for the tests of `file`."""
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", *tests_of(file)]
-        try:
-            done = subprocess.run(
-                command,
-                cwd=self.folder,
-                env=self.env,
-                timeout=timeout,
-                capture_output=True,
-                text=True,
-                errors="replace",
-            )
-        except subprocess.TimeoutExpired:
-            return "killed", f"no end within {timeout:.0f} s"
-        if "KernelBuildError" in done.stdout:
-            return "does not compile", done.stdout
-        return ("survived" if done.returncode == 0 else "killed"), done.stdout[-3000:]
-
-    def try_mutant(self, mutant: Mutant, timeout: float) -> tuple[Mutant, str]:
-        path = self.folder / "gpugrad" / "kernels" / mutant.file
-        source = path.read_text()
-        path.write_text(mutant.apply(source))
-        try:
-            return mutant, self.run(mutant.file, timeout)[0]
-        finally:
-            path.write_text(source)
+def import_everything(tests: set[str]) -> None:
+    """All that the forks need, and nothing that touches a device: the tests are collected without conftest.py."""
+    os.chdir(ROOT)
+    sys.path[:0] = [str(ROOT)]
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # looking for them takes seconds
+    importlib.import_module("gpugrad.trace")
+    with contextlib.redirect_stdout(io.StringIO()):
+        pytest.main([*OPTIONS, "--noconftest", "--collect-only", *sorted(tests)])
 
 
-def equivalents() -> dict[tuple[str, str, str, str, int], str]:
-    """Mutant.key -> the reason why that mutant changes nothing anyone could see."""
-    path = ROOT / "tests" / "mutants_equivalent.toml"
-    if not path.exists():
-        return {}
-    if tomllib is None:
-        raise SystemExit("the list of equivalent mutants needs Python 3.11 or newer")
-    listed = tomllib.loads(path.read_text())["mutant"]
-    return {(m["file"], m["text"], m["old"], m["new"], m.get("nth", 0)): m["reason"] for m in listed}
+def wake_compiler() -> None:
+    """Build some kernel, so that what a fork builds meets a compiler that is awake: if PoCL is all there is."""
+    names = "import pyopencl as cl; print(*(p.name for p in cl.get_platforms()), end='')"
+    found = subprocess.run([sys.executable, "-c", names], capture_output=True, text=True).stdout
+    if found == "Portable Computing Language":
+        os.environ["POCL_DEVICES"] = "basic"
+        gpugrad = importlib.import_module("gpugrad")
+        gpugrad.zeros(1).numpy()
+        for device in gpugrad.device.devices():
+            device.kernels.clear()
+            device.programs.clear()
+
+
+def run_all(runs: Iterable[Run], jobs: int) -> Iterator[Run]:
+    """Each run once it has ended, `jobs` at a time."""
+    fork = multiprocessing.get_context("fork")
+    waiting, running = iter(runs), {}
+    while True:
+        while len(running) < jobs and (run := next(waiting, None)):
+            here, there = fork.Pipe(duplex=False)
+            process = fork.Process(target=in_fork, args=(run, there))
+            run.began = run.since = time.monotonic()
+            process.start()
+            there.close()
+            running[here] = run, process
+        if not running:
+            return
+        heard = wait(list(running), timeout=1)
+        for here, (run, process) in list(running.items()):
+            over = run.overdue()
+            if here in heard and not over:
+                try:
+                    run.hear(here.recv())
+                    continue
+                except EOFError:
+                    over = True
+            if over:
+                try:
+                    os.killpg(process.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+                process.join()
+                here.close()
+                del running[here]
+                yield run
+
+
+class Families:
+    """The tests of each family without a mutant, and which of them find mutants."""
+
+    def __init__(self, jobs: int):
+        self.jobs = jobs
+        self.known: dict[tuple[bool, str], dict[str, Test]] = {}  # (sanitized, test file) -> its tests
+        self.kills: collections.Counter[tuple[str, str]] = collections.Counter()  # (kernel, test) -> mutants found
+
+    def learn(self, files: set[str], sanitized: bool) -> None:
+        """Run the tests of these kernel files, without a mutant."""
+        met = {test for inside, test in self.known if inside == sanitized}
+        wanted = sorted({test for file in files for test in tests_of(file)} - met)
+        runs = []
+        for test in wanted:
+            order = None
+            if sanitized:
+                order = sorted(self.known[False, test], key=lambda name: self.known[False, test][name].seconds)
+            runs.append(Run([test], order, sanitized=sanitized, limit=SANITIZED_BASELINE if sanitized else 1200))
+        for run in run_all(runs, self.jobs):
+            if not sanitized and run.verdict() != SURVIVED:
+                raise SystemExit(f"the tests of {run.tests} fail without any mutant (at {run.now}):\n{run.failure}")
+            self.known[sanitized, run.tests[0]] = {name: test for name, test in run.results.items() if test.passed}
+            what = "inside the sanitizer" if sanitized else "without a mutant"
+            seconds = time.monotonic() - run.began
+            print(f"# {run.tests[0]}: {len(run.results)} tests {what} in {seconds:.0f} s", flush=True)
+
+    def run_of(self, mutant: Mutant, sanitized: bool) -> Run:
+        tests = {n: t for file in tests_of(mutant.file) for n, t in self.known[sanitized, file].items()}
+        touched = {(mutant.file, kernel) for kernel in mutant.kernels}
+        order = [name for name, test in tests.items() if test.launched & touched]
+        order.sort(key=lambda name: (-sum(self.kills[k, name] for k in mutant.kernels), tests[name].seconds))
+        patience = {name: 30 + 10 * tests[name].seconds for name in order}
+        patience[""] = 120  # until the first test
+        limit = SANITIZED_MUTANT if sanitized else 600
+        return Run(tests_of(mutant.file), order, mutant, sanitized, limit, patience)
+
+    def try_all(self, chosen: list[Mutant], sanitized: bool) -> Iterator[tuple[Mutant, str]]:
+        """Each mutant and what came of it."""
+        for run in run_all((self.run_of(m, sanitized) for m in chosen), self.jobs):
+            verdict, mutant = run.verdict(), run.mutant
+            assert mutant is not None
+            if verdict == KILLED:
+                self.kills.update((kernel, run.now) for kernel in mutant.kernels)
+                verdict = BY_SANITIZER if sanitized else KILLED
+            by = f"    by {run.now}" if verdict in (KILLED, BY_SANITIZER) else ""
+            print(f"{verdict:>16} {time.monotonic() - run.began:5.1f} s  {mutant}{by}", flush=True)
+            yield mutant, verdict
 
 
 def choose(args: argparse.Namespace) -> list[Mutant]:
@@ -182,7 +275,7 @@ def choose(args: argparse.Namespace) -> list[Mutant]:
         files = args.file
     for file in files:
         if missing := [test for test in tests_of(file) if not (ROOT / test).exists()]:
-            raise SystemExit(f"{file}: its tests {missing} do not exist; mend TESTS in tests/mutate.py")
+            raise SystemExit(f"{file}: its tests {missing} do not exist; mend TESTS in tests/mutants.py")
     every = [m for f in files for m in mutants(f, (KERNELS / f).read_text())]
     known = equivalents()
     if not args.file and (stale := set(known) - {m.key for m in every}):
@@ -206,35 +299,27 @@ def main() -> int:
     if args.list:
         print(*chosen, sep="\n")
         return 0
+    import_everything({test for m in chosen for test in tests_of(m.file)})
+    begin = time.monotonic()
+    counts: collections.Counter[str] = collections.Counter()
     with tempfile.TemporaryDirectory() as temporary:
-        top = pathlib.Path(temporary)
-        places = [Workplace(top / f"place{i}", top / "cache") for i in range(args.jobs)]
-        timeouts = {}
-        for file in sorted({m.file for m in chosen}):
-            begin = time.monotonic()
-            result, said = places[0].run(file, 600)
-            if result != "survived":
-                raise SystemExit(f"the tests of {file} fail without any mutant:\n{said}")
-            timeouts[file] = 30 + 5 * (time.monotonic() - begin)
-        free = list(places)
-
-        def work(mutant: Mutant) -> tuple[Mutant, str]:
-            place = free.pop()
-            try:
-                return place.try_mutant(mutant, timeouts[mutant.file])
-            finally:
-                free.append(place)
-
-        counts: dict[str, int] = {}
-        survivors = []
-        with ThreadPoolExecutor(args.jobs) as executor:
-            for mutant, result in executor.map(work, chosen):
-                counts[result] = counts.get(result, 0) + 1
-                print(f"{result:>16}  {mutant}", flush=True)
-                if result == "survived":
-                    survivors.append(mutant)
-    print(", ".join(f"{n} {result}" for result, n in sorted(counts.items())))
-    return 1 if survivors else 0
+        os.environ["POCL_CACHE_DIR"] = temporary
+        wake_compiler()
+        families = Families(args.jobs)
+        families.learn({m.file for m in chosen}, sanitized=False)
+        verdicts = dict(families.try_all(chosen, sanitized=False))
+        overlooked = [m for m, verdict in verdicts.items() if verdict == SURVIVED]
+        if overlooked:
+            print(f"# {len(overlooked)} overlooked; again inside the sanitizer", flush=True)
+            families.learn({m.file for m in overlooked}, sanitized=True)
+            verdicts.update(families.try_all(overlooked, sanitized=True))
+    for mutant, verdict in verdicts.items():
+        counts[verdict] += 1
+        if verdict == SURVIVED:
+            print(f"SURVIVED {mutant}")
+    seconds = (time.monotonic() - begin) / max(1, len(chosen))
+    print(", ".join(f"{n} {result}" for result, n in sorted(counts.items())), f"({seconds:.1f} s a mutant)")
+    return 1 if counts[SURVIVED] else 0
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ import shutil
 import subprocess
 import sys
 
-import mutate
+import mutants
 import pytest
 
 ICD = next(iter(pathlib.Path("/usr/lib").glob("**/liboclgrind-rt-icd.so")), None) if shutil.which("oclgrind") else None
-FAMILIES = sorted({test for cl in mutate.KERNELS.glob("*.cl") for test in mutate.tests_of(cl.name)})
+FAMILIES = sorted({test for cl in mutants.KERNELS.glob("*.cl") for test in mutants.tests_of(cl.name)})
 
 #: How many cases of each test: a simulated device is slow. `make test-full` takes all, 0.
 SAMPLE = os.environ.get("OCLGRIND_SAMPLE", "3")
@@ -37,7 +37,7 @@ def oclgrind(tests, log, *options):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not deep and not large"]
     return subprocess.run(
         [*command, f"--oclgrind-log={log}", *options, *map(str, tests)],
-        cwd=mutate.ROOT, env=env, capture_output=True, text=True, timeout=3600,
+        cwd=mutants.ROOT, env=env, capture_output=True, text=True, timeout=3600,
     )  # fmt: skip
 
 
@@ -50,16 +50,16 @@ def test_no_kernel_of_a_family_makes_oclgrind_report(tests, tmp_path):
     launched = set((tmp_path / "log.kernels").read_text().split())
     expected = {
         kernel
-        for cl in mutate.KERNELS.glob("*.cl")
-        if tests in mutate.tests_of(cl.name)
-        for kernel in mutate.kernel_names(cl.read_text())
+        for cl in mutants.KERNELS.glob("*.cl")
+        if tests in mutants.tests_of(cl.name)
+        for kernel in mutants.kernel_names(cl.read_text())
     }
     assert expected <= launched, f"never launched: {sorted(expected - launched)}"
 
 
 def test_a_fault_is_blamed_on_the_test_that_made_it(tmp_path):
     """The watch itself: an access past the end fails its test and no other."""
-    (tmp_path / "conftest.py").write_text((mutate.ROOT / "tests" / "conftest.py").read_text())
+    (tmp_path / "conftest.py").write_text((mutants.ROOT / "tests" / "conftest.py").read_text())
     (tmp_path / "test_fault.py").write_text(
         "import numpy as np, gpugrad as gg\n"
         "FAULT = '__kernel void fault(__global float *x, int i) { x[i] = 1; }'\n"
