@@ -1,15 +1,17 @@
 """Every kernel of the corpus gives the same bits recorded as plain, and without faults."""
 
 import pytest
-from source.runner import CASES, Recorded, data, run_plain, run_recorded
+from source.runner import CASES, Recorded, data, is_refused, run_plain, run_recorded
 
 from gpugrad.source import instrument
 
 
 def check(case, recorded: Recorded, args):
-    plain = run_plain(case, args)
     assert recorded.faults() == []
     assert recorded.counts.max() <= 600  # all events fit
+    if is_refused(case.file):
+        pytest.skip("the device's own compiler refuses the plain text")
+    plain = run_plain(case, args)
     for a, b in zip(plain, recorded.outputs):
         assert a.tobytes() == b.tobytes()
 
