@@ -154,6 +154,8 @@ def to_host(a: Any, dtype: Any = None) -> np.ndarray:
         host = np.asarray(a)
     except ValueError as error:
         raise ValueError(f"the data is ragged or not numeric: {error}") from error
+    if host.dtype.kind == "O":
+        host = _from_objects(host, dtype)
     if host.dtype.kind not in "fiub":
         raise TypeError(f"data of type {host.dtype} cannot become a tensor; it needs numbers or booleans")
     if dtype is None:
@@ -169,6 +171,20 @@ def to_host(a: Any, dtype: Any = None) -> np.ndarray:
             raise ValueError(f"the data reaches from {least} to {most}, and {dtype} holds {low} to {high}")
     # Not ascontiguousarray, which makes 0-d arrays 1-d.
     return np.asarray(host, dtype=dtype, order="C")
+
+
+def _from_objects(host: np.ndarray, dtype: Any) -> np.ndarray:
+    """Python objects as numbers: NumPy keeps integers too large for its types as objects, which floats may hold."""
+    for item in host.flat:
+        if not isinstance(item, (bool, int, float, np.number, np.bool_)):
+            kind = type(item).__name__
+            raise TypeError(f"data with {kind} inside cannot become a tensor; it needs numbers or booleans")
+    bits = max((item.bit_length() for item in host.flat if isinstance(item, int)), default=0)
+    if dtype is not None and as_dtype(dtype).kind == "f" and bits <= 1023:
+        return host.astype(np.float64)
+    if bits >= 64:
+        raise ValueError(f"the data holds an integer of {bits} bits, and int32 holds 32; write it as a float, 1e10 say")
+    return np.array(host.tolist())
 
 
 def infer_shape(old: Shape, size: int, shape: Sequence[Any], name: str = "reshape") -> Shape:

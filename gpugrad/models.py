@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from . import nn
+from .kernels.checks import boolean
 
 WEIGHTS = Path(__file__).with_name("data") / "course_cnn.safetensors"
 
@@ -29,7 +30,7 @@ def course_cnn(pretrained: bool = False, library: Any = nn) -> Any:
         library.ReLU(),
         library.Linear(128, 10),
     )
-    if pretrained:
+    if boolean("course_cnn", "pretrained", pretrained):
         from . import load
 
         model.load_state_dict(load(WEIGHTS))

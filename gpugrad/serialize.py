@@ -36,13 +36,14 @@ def save(obj: Mapping[Any, Any], path: str | os.PathLike[str]) -> None:
     """
     from safetensors.numpy import save as to_bytes
 
+    path = _path("save", path)
     if not isinstance(obj, Mapping):
         raise TypeError(f"save: obj is {type(obj).__name__}; it must be a dict, such as model.state_dict()")
-    if Path(path).is_dir():
+    if path.is_dir():
         raise ValueError(f"save: path is {str(path)!r}, a folder; give the name of a file")
     tensors: dict[str, np.ndarray] = {}
     outline = _outline(obj, "", tensors, 0)
-    write_whole(Path(path), to_bytes(tensors, metadata={_OUTLINE: json.dumps(outline)}))
+    write_whole(path, to_bytes(tensors, metadata={_OUTLINE: json.dumps(outline)}))
 
 
 def load(path: str | os.PathLike[str]) -> dict[Any, Any]:
@@ -51,7 +52,7 @@ def load(path: str | os.PathLike[str]) -> dict[Any, Any]:
     Tensors come back on the current device, without requires_grad. Nothing in the file is run. Raises
     FileNotFoundError, or gpugrad.DataError where the file is not what it should be.
     """
-    path = Path(path)
+    path = _path("load", path)
     if not path.exists():
         raise FileNotFoundError(f"load: there is no file {str(path)!r}")
     if not path.is_file():
@@ -68,6 +69,12 @@ def load(path: str | os.PathLike[str]) -> dict[Any, Any]:
     if left or not isinstance(obj, dict):
         raise DataError(f"load: {str(path)!r} does not say what {', '.join(sorted(left)) or 'its contents'} belongs to")
     return obj
+
+
+def _path(function: str, path: Any) -> Path:
+    if not isinstance(path, (str, os.PathLike)) or not str(path):
+        raise TypeError(f"{function}: path is {path!r}; it must be the name of a file, or a pathlib.Path")
+    return Path(path)
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], str | None]:

@@ -53,6 +53,24 @@ def test_what_is_not_numbers_is_refused(data):
         Array.from_numpy(data)
 
 
+@pytest.mark.parametrize(("data", "bits"), [(10**100, 333), ([1, 2**64], 65), (-(2**63) - 1, 64)])
+def test_an_integer_that_no_type_holds_is_refused_as_what_it_is(data, bits):
+    with pytest.raises(ValueError, match=f"an integer of {bits} bits, and int32 holds 32"):
+        Array.from_numpy(data)
+
+
+def test_large_integers_become_floats_where_they_are_asked_for(device):
+    assert Array.from_numpy([2**70, 1], np.float32).numpy().tolist() == [2.0**70, 1]
+    with pytest.raises(ValueError, match="an integer of 1329 bits"):
+        Array.from_numpy(10**400, np.float32)
+
+
+def test_numbers_in_an_array_of_objects_are_numbers(device):
+    assert Array.from_numpy(np.array([1, 2.5], object)).numpy().tolist() == [1, 2.5]
+    with pytest.raises(TypeError, match="data with NoneType inside"):
+        Array.from_numpy([None, 1])
+
+
 def test_ragged_data_is_refused():
     with pytest.raises(ValueError, match="ragged"):
         Array.from_numpy([[1, 2], [3]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import math
 
 import numpy as np
@@ -101,6 +102,35 @@ def test_a_reduction_there_is_none_of_is_refused(kind):
         kind(reduction="max")
 
 
+def test_two_threads_train_at_once_and_each_ends_where_it_would_alone(device, rng):
+    if device.is_simulator:
+        pytest.skip("Oclgrind itself is not thread-safe")
+
+    def network():
+        return nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 3))
+
+    states = [{k: v.numpy() for k, v in network().state_dict().items()} for _ in range(2)]
+    images, labels = rng.random((2, 12, 5, 1, 8, 8), np.float32), rng.integers(0, 3, (2, 12, 5))
+
+    def train(which):
+        model = network()
+        model.load_state_dict(states[which])
+        adam = optim.Adam(model.parameters(), lr=1e-2)
+        for x, y in zip(images[which], labels[which]):
+            adam.zero_grad()
+            F.cross_entropy(model(gg.tensor(x)), gg.tensor(y)).backward()
+            adam.step()
+        return [p.detach().numpy() for p in model.parameters()]
+
+    alone = [train(0), train(1)]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(train, [0, 1]))
+    for mine, expected, start in zip(together, alone, states):
+        for a, b, before in zip(mine, expected, start.values()):
+            np.testing.assert_array_equal(a, b)
+            assert not np.array_equal(a, before)
+
+
 # Wrong layers, dropout
 
 
@@ -116,6 +146,14 @@ def test_a_reduction_there_is_none_of_is_refused(kind):
         (lambda: nn.Conv2d(3, 4, 3, padding_mode="reflect"), ValueError, "padding_mode is 'reflect'"),
         (lambda: nn.Conv2d(3, 4, (1, 2, 3)), ValueError, "kernel_size is"),
         (lambda: nn.ConvTranspose2d(3, 4, 3, padding="same"), TypeError, "padding is 'same'"),
+        (lambda: nn.Conv2d(3, 4, 3, stride=2, padding="same"), ValueError, "'same' needs a stride of 1"),
+        (lambda: nn.MaxPool2d(0), ValueError, "MaxPool2d: kernel_size is 0"),
+        (lambda: nn.MaxPool2d(2, stride=(1, 0)), ValueError, "MaxPool2d: stride is 0"),
+        (lambda: nn.AvgPool2d("2"), TypeError, "AvgPool2d: kernel_size is '2'"),
+        (lambda: nn.AvgPool2d(2, padding=-1), ValueError, "AvgPool2d: padding is -1"),
+        (lambda: nn.Unfold(3, dilation=0), ValueError, "Unfold: dilation is 0"),
+        (lambda: nn.Fold(3, 0), ValueError, "Fold: kernel_size is 0"),
+        (lambda: nn.Fold(0, 3), ValueError, "Fold: output_size is 0"),
         (lambda: nn.Dropout(1.5), ValueError, "p is 1.5"),
         (lambda: nn.Dropout("a"), TypeError, "p is 'a'"),
         (lambda: nn.Linear(3, 2)(gg.ones(2, 4)), ValueError, "linear"),

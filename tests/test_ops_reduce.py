@@ -1,5 +1,7 @@
 """Reductions of tensors: values, first and second derivatives, PyTorch's conventions for ties and NaN."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -181,3 +183,9 @@ def test_agrees_with_pytorch(device, rng, dtype):
         a.backward(gg.tensor(g))
         b.backward(torch.tensor(g))
         np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), atol=64 * np.finfo(dtype).eps, err_msg=name)
+
+
+@pytest.mark.parametrize("correction", [math.nan, math.inf])
+def test_a_correction_that_is_no_number_of_elements_is_refused(device, correction):
+    with pytest.raises(ValueError, match=r"var: correction is .*; it must be a finite number"):
+        gg.ones(3).var(correction=correction)

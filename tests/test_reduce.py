@@ -389,6 +389,7 @@ def test_a_kernel_of_your_own_takes_over_argmax(device, rng):
 
 
 BAD = [
+    (lambda x: reduce(x, "sum"), TypeError, r"reduce: op is Array; the name comes first \(sum,"),
     (lambda x: reduce("median", x), ValueError, "reduce: op is 'median'; there is sum, mean, max"),
     (lambda x: reduce("sum", [1, 2]), TypeError, "sum: x is a list; it must be an Array"),
     (lambda x: reduce("sum", x, 2), IndexError, "sum: dim is 2; an input of 2 dimensions has dim -2 to 1"),

@@ -330,3 +330,11 @@ def test_a_folder_is_no_file_to_save_to(tmp_path):
     with pytest.raises(ValueError, match="a folder; give the name of a file"):
         gg.save({"a": gg.ones(1)}, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", [None, 3, "", b"x", ["x"]])
+def test_a_path_that_is_none_is_refused(path):
+    with pytest.raises(TypeError, match=r"load: path is .*; it must be the name of a file"):
+        gg.load(path)
+    with pytest.raises(TypeError, match=r"save: path is .*; it must be the name of a file"):
+        gg.save({}, path)

@@ -90,6 +90,7 @@ def test_mistakes_in_making(device):
         (ValueError, "negative", lambda: gg.zeros(-1)),
         (ValueError, "has .* elements", lambda: gg.zeros(2**16, 2**16)),
         (TypeError, "fill_value is", lambda: gg.full((2,), "1")),
+        (TypeError, r"full: size is 2; it must be a tuple of integers, such as \(2,\)", lambda: gg.full(2, 1)),
         (ValueError, "uint8 holds 0 to 255", lambda: gg.full((2,), 256, dtype=gg.uint8)),
         (ValueError, "int32 holds", lambda: gg.full((2,), 2**31)),
         (TypeError, "zeros_like: input is list", lambda: gg.zeros_like([1])),

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import AutogradError
+from ..kernels.checks import boolean
 from .function import Node, edge
 from .mode import set_grad_enabled
 from .tensor import Tensor
@@ -23,8 +24,9 @@ def backward(
     create_graph: bool = False,
 ) -> None:
     """Add the gradient of `tensors` to `.grad` of every leaf they depend on."""
+    retain_graph, create_graph = _flags("backward", retain_graph, create_graph)
     roots = _roots(tensors, gradients, "backward")
-    run = _Run(roots, None, create_graph if retain_graph is None else retain_graph, create_graph)
+    run = _Run(roots, None, retain_graph, create_graph)
     run.go()
 
 
@@ -42,6 +44,8 @@ def grad(
     `grad_outputs`: one tensor for each output (None for a scalar one). With `create_graph` the gradients can be
     differentiated again. An input that outputs do not depend on is an error, or None with `allow_unused`.
     """
+    retain_graph, create_graph = _flags("grad", retain_graph, create_graph)
+    allow_unused = boolean("grad", "allow_unused", allow_unused)
     outputs = _sequence(outputs, "outputs")
     inputs = _sequence(inputs, "inputs")
     given = [None] * len(outputs) if grad_outputs is None else _sequence(grad_outputs, "grad_outputs", optional=True)
@@ -52,7 +56,7 @@ def grad(
             raise AutogradError(f"grad: inputs[{i}] does not require a gradient; make it with requires_grad=True")
     wanted = {_key(edge(t)): None for t in inputs}
     roots = _roots(outputs, given, "grad")
-    run = _Run(roots, wanted, create_graph if retain_graph is None else retain_graph, create_graph)
+    run = _Run(roots, wanted, retain_graph, create_graph)
     run.go()
     found = tuple([wanted[_key(edge(t))] for t in inputs])
     for i, gradient in enumerate(found):
@@ -61,6 +65,12 @@ def grad(
                 f"grad: outputs do not depend on inputs[{i}]; pass allow_unused=True to get None for it"
             )
     return found
+
+
+def _flags(name: str, retain_graph: bool | None, create_graph: bool) -> tuple[bool, bool]:
+    """Both checked; retain_graph None means create_graph."""
+    create_graph = boolean(name, "create_graph", create_graph)
+    return create_graph if retain_graph is None else boolean(name, "retain_graph", retain_graph), create_graph
 
 
 def _sequence(value: Any, name: str, optional: bool = False) -> list[Any]:

@@ -18,6 +18,7 @@ import numpy as np
 from ..array import Array
 from ..dtypes import as_dtype, float32, float64, is_float
 from ..errors import GradcheckError
+from ..kernels.checks import boolean
 from .engine import grad
 from .mode import enable_grad
 from .tensor import Tensor
@@ -110,6 +111,7 @@ def _check(
     raise_exception: bool,
     dtype: Any,
 ) -> Any:
+    raise_exception = boolean(name, "raise_exception", raise_exception)
     args, chosen = _cast(name, args, dtype)
     eps, atol, rtol = (given if given is not None else d for given, d in zip((eps, atol, rtol), DEFAULTS[chosen]))
     try:

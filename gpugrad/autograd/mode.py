@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
+from ..kernels.checks import boolean
+
 _enabled: ContextVar[bool] = ContextVar("gpugrad_grad_enabled", default=True)
 
 
@@ -18,7 +20,7 @@ class _Recording(contextlib.ContextDecorator):
     """Recording on or off in a `with` block, or in each call of a decorated function."""
 
     def __init__(self, mode: bool):
-        self.mode = bool(mode)
+        self.mode = mode
         self._tokens: list[Any] = []
 
     def _recreate_cm(self) -> _Recording:
@@ -36,7 +38,7 @@ class set_grad_enabled(_Recording):
     """Record operations, or not, from here on; in a `with` block or as a decorator, only there."""
 
     def __init__(self, mode: bool):
-        super().__init__(mode)
+        super().__init__(boolean("set_grad_enabled", "mode", mode))
         self._before = _enabled.get()
         _enabled.set(self.mode)
 

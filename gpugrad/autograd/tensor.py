@@ -11,6 +11,7 @@ from ..array import Array, Shape
 from ..device import Device
 from ..dtypes import float32, is_float
 from ..errors import AutogradError
+from ..kernels.checks import boolean
 from ..kernels.elementwise import copy
 from .function import _tensor_classes
 
@@ -431,13 +432,14 @@ class Tensor:
         return Tensor._wrap(self.array)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        requires_grad = boolean("requires_grad_", "requires_grad", requires_grad)
         if self.grad_fn is not None:
             if not requires_grad:
                 raise AutogradError("requires_grad_: this tensor was computed; use .detach() to leave its history")
             return self
         if requires_grad and not is_float(self.dtype):
             raise TypeError(f"requires_grad_: the tensor is {self.dtype}; only floating-point tensors have gradients")
-        self._requires_grad = bool(requires_grad)
+        self._requires_grad = requires_grad
         return self
 
     def backward(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..generator import Generator, default_generator
+from ..kernels.checks import boolean
 
 
 class DataLoader:
@@ -45,8 +46,8 @@ class DataLoader:
             raise ValueError(f"DataLoader: num_workers is {num_workers}; batches are cut in this process, so only 0")
         self.dataset = dataset
         self.batch_size = int(batch_size)
-        self.shuffle = bool(shuffle)
-        self.drop_last = bool(drop_last)
+        self.shuffle = boolean("DataLoader", "shuffle", shuffle)
+        self.drop_last = boolean("DataLoader", "drop_last", drop_last)
         self.generator = default_generator if generator is None else generator
 
     def __len__(self) -> int:

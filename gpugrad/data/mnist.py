@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import DataError
+from ..kernels.checks import boolean
 from .dataset import ImageDataset
 from .idx import read_idx
 
@@ -55,6 +56,7 @@ def mnist(train: bool = True, source: str | os.PathLike[str] = "auto") -> ImageD
 
     DataError if files are missing, broken or cannot be downloaded: other data never take their place.
     """
+    train = boolean("mnist", "train", train)
     if isinstance(source, os.PathLike):
         return _from_folder(train, Path(source), "source")
     if source not in ("auto", "subset", "full"):

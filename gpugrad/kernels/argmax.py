@@ -10,7 +10,7 @@ from ..array import Array
 from ..device import Device
 from ..dtypes import C_NAME, computed_in, int32, is_float
 from ..program import Define, Kernel
-from .checks import axis, check_array, check_out
+from .checks import axis, boolean, check_array, check_out
 from .ladder import resolve, variant
 from .tuning import tuned
 
@@ -41,6 +41,7 @@ def extremum(
     """
     name = name or op
     check_array(name, "x", x)
+    keepdim = boolean(name, "keepdim", keepdim)
     if dim is None:
         shape = (1,) * x.ndim if keepdim else ()
         outer, reduced, inner = 1, x.size, 1

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..array import Array, Shape
 from ..program import Kernel
-from .checks import check_array, check_float, check_out, integer
+from .checks import boolean, check_array, check_float, check_out, integer
 from .elementwise import summing
 from .geometry import Pair, Window, pooled_in, window
 from .ladder import resolve, variant
@@ -140,10 +140,11 @@ def _plan(
         raise ValueError(f"{function}: {name} has shape {shape}; it must be (N, C, H, W) or (C, H, W)")
     w: Window = window(function, kernel_size, kernel_size if stride is None else stride, padding, 1)
     H, W = shape[-2:]
-    OH, OW = pooled_in(function, (H, W), w, bool(ceil_mode))
+    OH, OW = pooled_in(function, (H, W), w, boolean(function, "ceil_mode", ceil_mode))
     divisor = 0 if divisor_override is None else integer(function, "divisor_override", divisor_override)
     if not -(2**31) <= divisor < 2**31:
         raise ValueError(f"{function}: divisor_override is {divisor}; it must fit in int32")
     if divisor == 0 and divisor_override is not None:
         raise ValueError(f"{function}: divisor_override is 0; the sums are divided by it, so give another number")
-    return (H, W, *w[:6], OH, OW, int(bool(count_include_pad)), divisor), (*shape[:-2], OH, OW)
+    pads = int(boolean(function, "count_include_pad", count_include_pad))
+    return (H, W, *w[:6], OH, OW, pads, divisor), (*shape[:-2], OH, OW)

@@ -75,6 +75,16 @@ def integer(function: str, name: str, value: Any, minimum: int | None = None) ->
     return n
 
 
+def boolean(function: str, name: str, value: Any) -> bool:
+    """`value`, which is True or False: "no" would count as true, and 1 may be an argument in the wrong place."""
+    if value is True or value is False:
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    given = repr(value) if isinstance(value, (str, int, float)) else _kind(value)
+    raise TypeError(f"{function}: {name} is {given}; it must be True or False")
+
+
 def number_for(function: str, name: str, value: Any, dtype: np.dtype) -> float | int | bool:
     """`value` as a number that `dtype` holds; integers drop a fraction, as in PyTorch."""
     if isinstance(value, np.generic):

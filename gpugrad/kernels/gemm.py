@@ -7,7 +7,7 @@ from typing import Any
 from ..array import Array
 from ..dtypes import computed_in
 from ..program import Kernel
-from .checks import check_array, check_float, check_out, check_same, number_for
+from .checks import boolean, check_array, check_float, check_out, check_same, number_for
 from .elementwise import cast
 from .gemm_packed import packed
 from .gemm_product import Product, in_parts, product, role_of_c
@@ -81,13 +81,15 @@ def _gemm(
     check_array(function, "b", b)
     check_float(function, "a", a)
     check_same(function, a=a, b=b)
+    transpose_a = boolean(function, "transpose_a", transpose_a)
+    transpose_b = boolean(function, "transpose_b", transpose_b)
     axes = 2 + summed
     for name, x in (("a", a), ("b", b)):
         if len(x.shape) < axes:
             raise ValueError(f"{function}: {name} has shape {x.shape}; it needs {axes} axes or more, use .reshape(...)")
     computed = computed_in(a.dtype)
     alpha, beta = (number_for(function, name, x, computed) for name, x in (("alpha", alpha), ("beta", beta)))
-    p, shape = product(function, a.shape, b.shape, bool(transpose_a), bool(transpose_b), summed)
+    p, shape = product(function, a.shape, b.shape, transpose_a, transpose_b, summed)
     if beta != 0 and out is None:
         raise ValueError(f"{function}: beta is {beta}, which multiplies what out holds; give out=")
     wide = out is not None and getattr(out, "dtype", None) == computed
@@ -97,7 +99,7 @@ def _gemm(
     if p is None:
         first = a.shape[:1] if summed else ()
         a, b = (expand(x, first + shape[:-2] + x.shape[-2:]) for x in (a, b))
-        p, _ = product(function, a.shape, b.shape, bool(transpose_a), bool(transpose_b), summed)
+        p, _ = product(function, a.shape, b.shape, transpose_a, transpose_b, summed)
         assert p is not None
     run, custom = resolve("gemm", variant, tuned("gemm", a.device))
     if p.K == 0 or p.inner == 0:  # nothing to add up: beta * out is left

@@ -8,7 +8,7 @@ from typing import Any
 from ..array import Array, Shape
 from ..dtypes import int32
 from ..program import Kernel
-from .checks import check_array, check_float, check_out
+from .checks import boolean, check_array, check_float, check_out
 from .elementwise import summing
 from .geometry import Pair, Window, pooled_in, window
 from .ladder import resolve, variant
@@ -166,7 +166,8 @@ def _shapes(
     if len(shape) not in (3, 4):
         raise ValueError(f"{function}: {name} has shape {shape}; it must be (N, C, H, W) or (C, H, W)")
     w = window(function, kernel_size, kernel_size if stride is None else stride, padding, dilation)
-    return w, (*shape[:-2], *pooled_in(function, (shape[-2], shape[-1]), w, bool(ceil_mode)))
+    ceil_mode = boolean(function, "ceil_mode", ceil_mode)
+    return w, (*shape[:-2], *pooled_in(function, (shape[-2], shape[-1]), w, ceil_mode))
 
 
 def _check_indices(function: str, shape: Shape, indices: Any, other: Array) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from ..array import MAX_ELEMENTS, Array, Shape
 from ..device import Device
 from ..program import Kernel
-from .checks import check_array, check_float, check_same
+from .checks import boolean, check_array, check_float, check_same
 from .ladder import resolve, variant
 from .tuning import tuned
 
@@ -104,7 +104,8 @@ def sgd_momentum(
     """
     wanted = _wanted("sgd_momentum", parameters, gradients, buffers)
     run, custom = resolve("sgd_momentum", variant, "eight")
-    rule = (lr, weight_decay, momentum, dampening, int(nesterov), int(first_step))
+    flags = [boolean("sgd_momentum", n, f) for n, f in (("nesterov", nesterov), ("first_step", first_step))]
+    rule = (lr, weight_decay, momentum, dampening, *map(int, flags))
     run(custom, parameters, gradients, (buffers,), wanted, rule)
 
 
@@ -137,6 +138,7 @@ def adam(
     wanted = _wanted("adam", parameters, gradients, exp_avg, exp_avg_sq)
     if step < 1:
         raise ValueError(f"adam: step is {step}; the first one is 1")
+    decoupled = boolean("adam", "decoupled", decoupled)
     run, custom = resolve("adam", variant, "eight")
     shrink = 1 - lr * weight_decay if decoupled else 1.0
     root = math.sqrt(1 - beta2**step)

@@ -13,7 +13,7 @@ from ..array import Array, Shape
 from ..dtypes import C_NAME, computed_in, int32, is_float
 from ..program import Define, Kernel
 from .argmax import default_variant, extremum
-from .checks import axes, check_array, check_out
+from .checks import axes, boolean, check_array, check_out
 from .ladder import resolve, variant
 from .tuning import tuned
 
@@ -71,7 +71,7 @@ def reduce(
     if op in ("argmax", "argmin"):
         _, indices = extremum(op[3:], x, dim, keepdim, variant=variant, name=op, out=out)  # type: ignore[arg-type]
         return indices
-    return reduce_axes(op, x, axes(op, dim, x.ndim), bool(keepdim), variant, out)
+    return reduce_axes(op, x, axes(op, dim, x.ndim), boolean(op, "keepdim", keepdim), variant, out)
 
 
 def reduce_axes(

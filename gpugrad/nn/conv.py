@@ -7,7 +7,8 @@ from typing import Any
 
 from ..autograd.ops import zeros
 from ..autograd.tensor import Tensor
-from ..kernels.checks import integer, pair
+from ..kernels.checks import boolean, integer, pair
+from ..kernels.geometry import window
 from . import functional as F
 from . import init
 from .module import Module
@@ -48,7 +49,8 @@ class _Conv(Module):
         if padding_mode != "zeros":
             raise ValueError(f"{name}: padding_mode is {padding_mode!r}; there is only 'zeros'")
         self.weight = Parameter(zeros(*self._weight_size(), *self.kernel_size))
-        self.register_parameter("bias", Parameter(zeros(self.out_channels)) if bias else None)
+        has_bias = boolean(name, "bias", bias)
+        self.register_parameter("bias", Parameter(zeros(self.out_channels)) if has_bias else None)
         self.reset_parameters()
 
     def _weight_size(self) -> tuple[int, int]:
@@ -87,6 +89,8 @@ class Conv2d(_Conv):
         if isinstance(padding, str) and padding not in ("same", "valid"):
             raise ValueError(f"Conv2d: padding is {padding!r}; it must be a number, a pair, 'same' or 'valid'")
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode)
+        if padding == "same" and self.stride != (1, 1):
+            raise ValueError(f"Conv2d: padding is 'same' and stride {self.stride}; 'same' needs a stride of 1")
 
     def _weight_size(self) -> tuple[int, int]:
         return self.out_channels, self.in_channels // self.groups
@@ -137,6 +141,7 @@ class Unfold(Module):
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1):
         super().__init__()
+        window("Unfold", kernel_size, stride, padding, dilation)
         self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
 
     def forward(self, input: Tensor) -> Tensor:
@@ -151,6 +156,8 @@ class Fold(Module):
 
     def __init__(self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1):
         super().__init__()
+        pair("Fold", "output_size", output_size, 1)
+        window("Fold", kernel_size, stride, padding, dilation)
         self.output_size, self.kernel_size = output_size, kernel_size
         self.dilation, self.padding, self.stride = dilation, padding, stride
 

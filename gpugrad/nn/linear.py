@@ -6,7 +6,7 @@ import math
 
 from ..autograd.ops import zeros
 from ..autograd.tensor import Tensor
-from ..kernels.checks import integer
+from ..kernels.checks import boolean, integer
 from . import functional as F
 from . import init
 from .module import Module
@@ -23,7 +23,8 @@ class Linear(Module):
         self.in_features = integer("Linear", "in_features", in_features, 1)
         self.out_features = integer("Linear", "out_features", out_features, 1)
         self.weight = Parameter(zeros(self.out_features, self.in_features))
-        self.register_parameter("bias", Parameter(zeros(self.out_features)) if bias else None)
+        has_bias = boolean("Linear", "bias", bias)
+        self.register_parameter("bias", Parameter(zeros(self.out_features)) if has_bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

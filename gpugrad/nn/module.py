@@ -11,6 +11,7 @@ from ..array import Array
 from ..autograd.tensor import Tensor
 from ..device import Device
 from ..dtypes import as_dtype, is_float
+from ..kernels.checks import boolean
 from .parameter import Parameter
 
 
@@ -93,6 +94,7 @@ class Module:
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is saved with the module (unless not `persistent`) but not trained."""
+        persistent = boolean("register_buffer", "persistent", persistent)
         self._register(name, tensor, self._buffers, Tensor)
         (self._not_saved.discard if persistent else self._not_saved.add)(name)
 
@@ -137,7 +139,7 @@ class Module:
 
     def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Parameter]]:
         """(name, parameter) of all parameters, each once; without `recurse` only of this module's own."""
-        return self._named("_parameters", prefix, recurse)
+        return self._named("_parameters", prefix, boolean("named_parameters", "recurse", recurse))
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """All parameters, each once: what an optimiser takes."""
@@ -145,7 +147,7 @@ class Module:
 
     def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
         """(name, buffer) of all buffers, each once."""
-        return self._named("_buffers", prefix, recurse)
+        return self._named("_buffers", prefix, boolean("named_buffers", "recurse", recurse))
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """All buffers, each once."""
@@ -191,6 +193,7 @@ class Module:
             raise TypeError(
                 f"load_state_dict: state_dict is {_kind(state_dict)}; it must be a dict of names and tensors"
             )
+        strict = boolean("load_state_dict", "strict", strict)
         own = self.state_dict()
         keys = Keys([n for n in own if n not in state_dict], [n for n in state_dict if n not in own])
         wrong = []
@@ -214,8 +217,9 @@ class Module:
 
     def train(self, mode: bool = True) -> Module:
         """Set `training` here and in every module inside."""
+        mode = boolean("train", "mode", mode)
         for module in self.modules():
-            object.__setattr__(module, "training", bool(mode))
+            object.__setattr__(module, "training", mode)
         return self
 
     def eval(self) -> Module:
@@ -224,12 +228,14 @@ class Module:
 
     def requires_grad_(self, requires_grad: bool = True) -> Module:
         """Whether the parameters are trained."""
+        requires_grad = boolean("requires_grad_", "requires_grad", requires_grad)
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the parameters' gradients; with `set_to_none=False` set them to 0."""
+        set_to_none = boolean("zero_grad", "set_to_none", set_to_none)
         for p in self.parameters():
             p.grad = None if set_to_none or p.grad is None else p.grad.detach().zero_()
 

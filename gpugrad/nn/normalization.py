@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..autograd.ops import full, ones, zeros
 from ..autograd.tensor import Tensor
 from ..dtypes import int32
-from ..kernels.checks import integer
+from ..kernels.checks import boolean, integer
 from . import functional as F
 from .module import Module
 from .parameter import Parameter
@@ -35,7 +35,9 @@ class BatchNorm2d(Module):
     ):
         super().__init__()
         self.num_features = integer("BatchNorm2d", "num_features", num_features, 1)
-        self.eps, self.momentum, self.affine, self.track_running_stats = eps, momentum, affine, track_running_stats
+        self.eps, self.momentum = eps, momentum
+        self.affine = affine = boolean("BatchNorm2d", "affine", affine)
+        self.track_running_stats = boolean("BatchNorm2d", "track_running_stats", track_running_stats)
         n = self.num_features
         self.register_parameter("weight", Parameter(ones(n)) if affine else None)
         self.register_parameter("bias", Parameter(zeros(n)) if affine else None)

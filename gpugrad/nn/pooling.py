@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..autograd.tensor import Tensor
+from ..kernels.checks import boolean
+from ..kernels.geometry import window
 from . import functional as F
 from .module import Module
 
@@ -24,7 +26,9 @@ class MaxPool2d(Module):
         super().__init__()
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
         self.padding, self.dilation = padding, dilation
-        self.return_indices, self.ceil_mode = return_indices, ceil_mode
+        window("MaxPool2d", kernel_size, self.stride, padding, dilation)
+        self.return_indices = boolean("MaxPool2d", "return_indices", return_indices)
+        self.ceil_mode = boolean("MaxPool2d", "ceil_mode", ceil_mode)
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool2d(
@@ -58,8 +62,10 @@ class AvgPool2d(Module):
     ):
         super().__init__()
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
-        self.padding, self.ceil_mode = padding, ceil_mode
-        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
+        self.padding, self.divisor_override = padding, divisor_override
+        window("AvgPool2d", kernel_size, self.stride, padding, 1)
+        self.ceil_mode = boolean("AvgPool2d", "ceil_mode", ceil_mode)
+        self.count_include_pad = boolean("AvgPool2d", "count_include_pad", count_include_pad)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool2d(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..kernels import optim as K
+from ..kernels.checks import boolean
 from .optimizer import Bundle, Optimizer
 
 
@@ -26,7 +27,7 @@ class Adam(Optimizer):
         weight_decay: float = 0,
         amsgrad: bool = False,
     ):
-        if amsgrad:
+        if boolean(self._name, "amsgrad", amsgrad):
             raise ValueError(f"{self._name}: amsgrad is {amsgrad}; gpugrad has only amsgrad=False")
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..array import Array
 from ..autograd.mode import enable_grad
 from ..autograd.tensor import Tensor
+from ..kernels.checks import boolean
 from ..kernels.elementwise import copy
 from ..kernels.optim import Packed
 
@@ -165,6 +166,7 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients; with `set_to_none=False` set them to 0 and keep their memory."""
+        set_to_none = boolean(f"{self._name}.zero_grad", "set_to_none", set_to_none)
         for group in self.param_groups:
             for p in group["params"]:
                 if set_to_none or p.grad is None:

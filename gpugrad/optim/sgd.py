@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..kernels import optim as K
+from ..kernels.checks import boolean
 from .optimizer import Bundle, Optimizer
 
 
@@ -33,7 +34,7 @@ class SGD(Optimizer):
         super().check_settings(group)
         self._check_number("momentum", group["momentum"])
         self._check_number("dampening", group["dampening"])
-        if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
+        if boolean("SGD", "nesterov", group["nesterov"]) and (group["momentum"] <= 0 or group["dampening"] != 0):
             raise ValueError(
                 f"SGD: nesterov needs a momentum above 0 and no dampening; momentum is {group['momentum']}, and "
                 f"dampening {group['dampening']}"

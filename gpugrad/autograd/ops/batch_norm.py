@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import kernels as K
 from ...dtypes import computed_in, is_float
+from ...kernels.checks import boolean
 from ..function import Function
 from ..mode import is_grad_enabled
 from ..tensor import Tensor
@@ -97,7 +98,7 @@ def batch_norm(
             raise TypeError(f"batch_norm: {name} is {value!r}; it must be a number")
         if not math.isfinite(value) or (name == "eps" and value < 0):
             raise ValueError(f"batch_norm: {name} is {value}; it must be finite{', 0 or more' * (name == 'eps')}")
-    if not training:
+    if not boolean("batch_norm", "training", training):
         if running_mean is None or running_var is None:
             raise ValueError("batch_norm: without training it needs running_mean and running_var")
         return BatchNorm.apply(input, weight, bias, running_mean, running_var, False, float(eps))

@@ -40,6 +40,8 @@ def full(
     size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Device | None = None
 ) -> Tensor:
     """A tensor of shape `size`, every element `fill_value`; its dtype follows the value unless given."""
+    if not isinstance(size, Sequence) or isinstance(size, str):
+        raise TypeError(f"full: size is {size!r}; it must be a tuple of integers, such as ({size!r},)")
     value = _number("full", "fill_value", fill_value)
     if dtype is None:
         dtype = bool_ if isinstance(value, bool) else int32 if isinstance(value, int) else float32

@@ -8,7 +8,7 @@ from typing import Any
 from ...array import Shape
 from ...kernels import avg_pool as A
 from ...kernels import max_pool as M
-from ...kernels.checks import check_float
+from ...kernels.checks import boolean, check_float
 from ...kernels.geometry import Pair
 from ..function import Function
 from ..tensor import Tensor
@@ -101,6 +101,7 @@ def max_pool2d(
     (int32, h * W + w) of every maximum.
     """
     _check_images("max_pool2d", input)
+    return_indices = boolean("max_pool2d", "return_indices", return_indices)
     out, indices = MaxPool2d.apply(input, (kernel_size, stride, padding, dilation, ceil_mode))
     return (out, indices) if return_indices else out
 

@@ -9,6 +9,7 @@ from ...device import Device, current_device
 from ...dtypes import float32, is_float
 from ...generator import Generator, default_generator
 from ...kernels import random as K
+from ...kernels.checks import boolean
 from ..function import Function
 from ..tensor import Tensor
 from .creation import _shape
@@ -86,7 +87,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     if not is_float(input.dtype):
         raise TypeError(f"dropout: input is {input.dtype}; it must be floating point: use .to(gpugrad.float32)")
     K.threshold("dropout", p)
-    if not training or p == 0:
+    if not boolean("dropout", "training", training) or p == 0:
         return input
     return Dropout.apply(input, float(p), *default_generator.take(K.dropout_blocks(input.array.size)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from ...array import Shape
 from ...dtypes import computed_in, is_float
 from ...kernels.argmax import extremum
-from ...kernels.checks import axes, axis
+from ...kernels.checks import axes, axis, boolean
 from ...kernels.reduce import reduce, reduce_axes
 from ..function import Function
 from ..tensor import Tensor
@@ -112,7 +113,7 @@ def sum(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: Any = N
     `gpugrad.kernels.reduce`.
     """
     input = _checked("sum", input, dtype)
-    return Sum.apply(input, axes("sum", dim, input.ndim), bool(keepdim))
+    return Sum.apply(input, axes("sum", dim, input.ndim), boolean("sum", "keepdim", keepdim))
 
 
 def mean(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -120,7 +121,7 @@ def mean(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: Any = 
     input = _checked("mean", input, dtype)
     if not is_float(input.dtype):
         raise TypeError(f"mean: input is {input.dtype}; a mean is a fraction, so pass dtype=gpugrad.float32")
-    return Mean.apply(input, axes("mean", dim, input.ndim), bool(keepdim))
+    return Mean.apply(input, axes("mean", dim, input.ndim), boolean("mean", "keepdim", keepdim))
 
 
 def amax(input: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor:
@@ -166,7 +167,9 @@ def var(input: Tensor, dim: Dim = None, keepdim: bool = False, *, correction: fl
         raise TypeError(f"var: input is {input.dtype}; convert it with .to(gpugrad.float32) first")
     if isinstance(correction, bool) or not isinstance(correction, (int, float, np.number)):
         raise TypeError(f"var: correction is {correction!r}; it must be a number, such as 1 or 0")
-    dims = axes("var", dim, input.ndim)
+    if not math.isfinite(correction):
+        raise ValueError(f"var: correction is {correction}; it must be a finite number, such as 1 or 0")
+    keepdim, dims = boolean("var", "keepdim", keepdim), axes("var", dim, input.ndim)
     x = E.to(input, computed_in(input.dtype))
     distance = E.sub(x, mean(x, dims, keepdim=True))
     freedom = _count(input.shape, dims) - float(correction)
@@ -193,16 +196,16 @@ def _needs_elements(name: str, input: Tensor, dims: tuple[int, ...]) -> None:
 
 def _extreme(name: str, op: str, input: Tensor, dim: Dim, keepdim: bool, nan: bool) -> Tensor:
     E.check_tensor(name, input)
-    dims = axes(name, dim, input.ndim)
+    keepdim, dims = boolean(name, "keepdim", keepdim), axes(name, dim, input.ndim)
     _needs_elements(name, input, dims)
-    return Extreme.apply(input, op, dims, bool(keepdim), nan)
+    return Extreme.apply(input, op, dims, keepdim, nan)
 
 
 def _max_or_min(op: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
     E.check_tensor(op, input)
     if dim is None:
         return _extreme(op, op, input, None, keepdim, nan=True)
-    d = axis(op, dim, input.ndim)
+    keepdim, d = boolean(op, "keepdim", keepdim), axis(op, dim, input.ndim)
     if input.ndim == 0:
         return ValuesIndices(*Along.apply(S.reshape(input, (1,)), op, d, False))
     _needs_elements(op, input, (d,))

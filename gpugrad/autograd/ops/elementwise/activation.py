@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 from .... import kernels as K
+from ....dtypes import float64
+from ....kernels.checks import number_for
 from ....kernels.elementwise import ACTIVATIONS, binary, unary
 from ...function import Function
 from ...tensor import Tensor
@@ -169,9 +171,11 @@ def relu(input: Tensor) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """input where it is positive, else input * negative_slope."""
-    if isinstance(negative_slope, Tensor):
-        raise TypeError("leaky_relu: negative_slope is a tensor; it must be a number")
-    return LeakyReLU.apply(floating("leaky_relu", input), float(negative_slope))
+    input = floating("leaky_relu", input)
+    slope = number_for("leaky_relu", "negative_slope", negative_slope, float64)
+    if slope != slope:
+        raise ValueError("leaky_relu: negative_slope is NaN; it must be a number")
+    return LeakyReLU.apply(input, slope)
 
 
 def gelu(input: Tensor) -> Tensor:
