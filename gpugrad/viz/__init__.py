@@ -15,10 +15,11 @@ from ..trace import stepper as _text
 
 if TYPE_CHECKING:
     from .launch_figure import stepper
+    from .unfold_figure import col2im, im2col
 
-_FIGURES = {"stepper": "launch_figure"}
+_FIGURES = {"stepper": "launch_figure", "im2col": "unfold_figure", "col2im": "unfold_figure"}
 
-__all__ = ["stepper"]
+__all__ = ["col2im", "im2col", "stepper"]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .page import fragment, page, style
+from ..errors import GpugradError
+from .page import fragment, page, quoted, style
 
 try:
     import anywidget
@@ -72,3 +75,88 @@ class Figure(anywidget.AnyWidget):
         name = re.sub(r"\W+", "-", path.stem)
         path.write_text(page(self.data["title"], self.fragment(f"figure-{name}")), encoding="utf-8")
         return path
+
+
+class Explorer(Figure):
+    """A figure with options: it runs its kernel on the device again when one of them is changed.
+
+    `params` are the options as they stand, `controls` what each can be. Where there is no kernel to ask, the page holds
+    what `save` computed for it: each combination of `spread`, as far as `PAGE_LIMIT` goes, and each option alone.
+    """
+
+    spread: tuple[str, ...] = ()
+    controls: tuple[dict[str, Any], ...] = ()
+    function = "explorer"
+
+    def __init__(self, params: dict[str, Any], **traits: Any) -> None:
+        self.controls = tuple(with_current(c, params) for c in self.controls)
+        super().__init__(data=self.show(params), **traits)
+        self.on_msg(self._asked)
+
+    def compute(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Run the kernel with these options and give the picture's data; ValueError says what does not fit."""
+        raise NotImplementedError
+
+    def show(self, params: dict[str, Any]) -> dict[str, Any]:
+        data = self.compute(params)
+        self.params = params
+        return {**data, "params": params, "controls": list(self.controls)}
+
+    def choose(self, **changes: Any) -> None:
+        """Change options, as the buttons do: `figure.choose(stride=2)`. ValueError where they do not fit together."""
+        unknown = set(changes) - set(self.params)
+        if unknown:
+            raise ValueError(
+                f"{self.function}: there is no option {', '.join(sorted(unknown))}; it has {', '.join(self.params)}"
+            )
+        self.data = self.show({**self.params, **changes})
+
+    def _asked(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
+        if content.get("ask") == "params":
+            known = {c["key"] for c in self.controls}
+            try:
+                self.choose(**{k: v for k, v in content["params"].items() if k in known})
+            except (ValueError, TypeError, GpugradError) as error:
+                self.send({"error": str(error)})
+
+    def state(self) -> dict[str, Any]:
+        held, own = dict(self.__dict__), self.params
+        store: dict[str, Any] = {}
+        room = PAGE_LIMIT
+        for params in self._variations():
+            try:
+                data = {**self.compute(params), "params": params, "controls": list(self.controls)}
+            except (ValueError, TypeError, GpugradError):
+                continue  # does not fit together: stays closed
+            room -= len(quoted(data))
+            if room < 0:
+                break
+            store["|".join(str(params[c["key"]]) for c in self.controls)] = data
+        self.__dict__.update(held)
+        self.params = own
+        return {**super().state(), "store": store}
+
+    def _variations(self) -> Iterator[dict[str, Any]]:
+        """The options as they stand with one changed, then all combinations of `spread`."""
+        values = {c["key"]: [o[0] if isinstance(o, list) else o for o in c["options"]] for c in self.controls}
+        yield self.params
+        for key, options in values.items():
+            for value in options:
+                if value != self.params[key]:
+                    yield {**self.params, key: value}
+        for combination in itertools.product(*(values[k] for k in self.spread)):
+            changed = dict(zip(self.spread, combination, strict=True))
+            if sum(self.params[k] != v for k, v in changed.items()) > 1:
+                yield {**self.params, **changed}
+
+
+PAGE_LIMIT = 700_000  # characters of a page for what its options give
+
+
+def with_current(control: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
+    """A control that offers the current value too; JSON knows lists, not tuples."""
+    options = list(control["options"])
+    current = params[control["key"]]
+    if current not in [o[0] if isinstance(o, list) else o for o in options]:
+        options = sorted([*options, current]) if isinstance(current, int) else [*options, current]
+    return {**control, "options": options}

@@ -82,3 +82,27 @@ export function figure({ data, options = [], player, sentence, pictures, legend 
     html("div", { class: "head" }, player?.el, sentence?.el), ...pictures,
     legend ? key(legend) : null, html("footer", {}, data.caption));
 }
+
+/** Draws a figure now, and again when its data changes; what had the focus gets it again. */
+export function mount(draw) {
+  return ({ model, el }) => {
+    let stop = () => {};
+    const redraw = () => {
+      const focus = el.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
+      stop();
+      el.replaceChildren();
+      stop = draw(model, el);
+      if (focus) [...el.querySelectorAll("[aria-label]")].find(e => e.getAttribute("aria-label") === focus)?.focus({ preventScroll: true });
+    };
+    redraw();
+    model.on("change:data", redraw);
+    return () => { stop(); model.off("change:data", redraw); };
+  };
+}
+
+/** Counts beside each other, as bars with their numbers. rows: {name, value, text, now}. */
+export function bars({ title, note = "", rows }) {
+  const most = Math.max(1, ...rows.map(x => x.value));
+  return html("div", { class: "bars" }, html("h4", {}, title + " ", html("small", {}, note)), ...rows.map(x =>
+    html("div", { class: "barrow" + (x.now ? " now" : "") }, html("span", {}, x.name), html("i", { style: `width:${Math.max(0.5, x.value / most * 100)}%` }), html("span", { class: "mono" }, x.text))));
+}

@@ -10,14 +10,14 @@ const GAP = 6, PLANE_GAP = 10;
  * (`cols` may give [upper, lower]). `block` [rows, columns] parts the grid into groups. `room` [width, height] in pixels:
  * what is beyond is cropped, and a minimap moves the view.
  *
- * paint(i => [text, class], ring => class) draws all cells in view; frames([{p, y, x, h, w, cls}]) boxes around several;
+ * paint(i => [text, class, badge, heat], ring => class) draws all cells in view; frames([{p, y, x, h, w, cls}]) boxes around several;
  * show(i) moves the view so that cell i is in it.
  */
 export function grid({ name, note = "", shape, pad = [0, 0], rows, cols, plane, cell = CELL, wide = cell, block, vertical = false, dense = false,
   room = [560, 520], onpoint, onpick, onleave, speak = i => `${name} ${i}` }) {
   const full = [...new Array(Math.max(0, 2 - shape.length)).fill(1), ...shape];
   const W = full.at(-1), H = full.at(-2), P = full.slice(0, -2).reduce((a, b) => a * b, 1);
-  const [ph, pw] = pad, TW = W + 2 * pw, TH = H + 2 * ph, [bh, bw] = block ?? [TH, TW];
+  const [ph, pw] = pad, TW = W + 2 * pw, TH = H + 2 * ph, [bh, bw] = block ?? [Infinity, Infinity];
   const id = "gg" + ++made, live = !!(onpoint || onpick);
   const flat = shape.length < 2, label = x => cols ? cols(x) : String(x);
   const tall = cols && W && Array.isArray(cols(0)), head = (plane ? 16 : 0) + (tall ? 28 : 16);
@@ -26,7 +26,7 @@ export function grid({ name, note = "", shape, pad = [0, 0], rows, cols, plane, 
   const left = widest ? Math.max(18, Math.ceil(widest * 6.7) + 9) : 3;
 
   // how much is in view
-  const across = n => n * wide + (Math.ceil(n / bw) - 1) * GAP, down = n => n * cell + (Math.ceil(n / bh) - 1) * GAP;
+  const across = n => n * wide + Math.max(0, Math.ceil(n / bw) - 1) * GAP, down = n => n * cell + Math.max(0, Math.ceil(n / bh) - 1) * GAP;
   const few = (n, least, size, limit) => { while (n > least && size(n) > limit) n--; return n; };
   const vw = few(TW, 1, across, room[0] - left), vh = few(TH, 1, down, room[1] - head);
   const planeW = left + across(vw) + PLANE_GAP, planeH = head + down(vh) + PLANE_GAP;
@@ -37,10 +37,10 @@ export function grid({ name, note = "", shape, pad = [0, 0], rows, cols, plane, 
   const root = svg("svg", { class: "grid" + (live ? " live" : "") + (dense ? " dense" : ""), role: live ? "grid" : "img", "aria-label": `${name}, ${shape.join(" by ")}`, tabindex: live ? 0 : null });
   const title = html("h4", {}, name + " ", html("small", {}, note)), where = html("div", { class: "where" });
   const box = html("div", { class: "gridbox" }, title, cropped ? where : null, html("div", { class: "scroll" }, root));
-  let slots = [], boxes = [], painter = null, ringPainter = null, framed = [], touched = [], cur = 0, pill = null, labels = { x: new Map(), y: new Map() };
+  let slots = [], boxes = [], painter = null, ringPainter = null, framed = [], touched = [], cur = 0, pill = null, lit = new Set(), labels = { x: new Map(), y: new Map() };
 
   const inView = (p, y, x) => p >= view.p && p < view.p + vp && y >= view.y && y < view.y + vh && x >= view.x && x < view.x + vw;
-  const step = (n, from, size, span) => (n - from) * size + (Math.floor(n / span) - Math.floor(from / span)) * GAP;
+  const step = (n, from, size, span) => (n - from) * size + (span === Infinity ? 0 : (Math.floor(n / span) - Math.floor(from / span)) * GAP);
   const X = (p, x) => left + (vertical ? 0 : (p - view.p) * planeW) + step(x, view.x, wide, bw);
   const Y = (p, y) => head + (vertical ? (p - view.p) * planeH : 0) + step(y, view.y, cell, bh);
   const at = i => [Math.floor(i / (H * W)), Math.floor(i / W) % H, i % W];
@@ -58,8 +58,8 @@ export function grid({ name, note = "", shape, pad = [0, 0], rows, cols, plane, 
     root.replaceChildren();
     root.setAttribute("viewBox", `0 0 ${w + 2} ${h + 2}`);
     root.setAttribute("style", `--w:${w + 2};--cw:${wide};--ch:${cell}`);
-    slots = []; boxes = []; labels = { x: new Map(), y: new Map() };
-    const end = (n, size, stop) => Math.min(stop, (Math.floor(n / size) + 1) * size);
+    slots = []; boxes = []; lit = new Set(); labels = { x: new Map(), y: new Map() };
+    const end = (n, size, stop) => size === Infinity ? stop : Math.min(stop, (Math.floor(n / size) + 1) * size);
     for (let p = view.p; p < view.p + vp; p++) {
       const y1 = view.y + vh, x1 = view.x + vw;
       if (ph || pw) lattice(p, view.y, view.x, vh, vw, "dash");
@@ -141,23 +141,32 @@ export function grid({ name, note = "", shape, pad = [0, 0], rows, cols, plane, 
   function repaint() {
     for (const s of slots) {
       if (!painter) continue;
-      const [t, cls] = s.i == null ? ["0", "pad " + (ringPainter?.(s.p, s.y, s.x) ?? "")] : painter(s.i);
+      const [t, cls, badge = "", heat = null] = s.i == null ? ["0", "pad " + (ringPainter?.(s.p, s.y, s.x) ?? "")] : painter(s.i);
       if (s.text !== t) s.t.textContent = s.text = t;
+      if ((s.badge?.textContent ?? "") !== badge) {
+        s.badge ??= s.g.appendChild(svg("text", { class: "badge", x: +s.t.getAttribute("x") - wide / 2 + 7, y: +s.t.getAttribute("y") - cell / 2 + 7.5 }));
+        s.badge.textContent = badge;
+      }
+      if (heat !== (s.heat ?? null)) s.g.style.setProperty("--heat", s.heat = heat);
       const whole = cls + (live && s.i === cur ? " cur" : "");
       if (s.cls !== whole) s.g.setAttribute("class", "c " + (s.cls = whole));
     }
-    boxes.forEach(b => b.remove());
-    boxes = framed.flatMap(f => {
+    const sides = framed.flatMap(f => {
       const y = Math.max(f.y, view.y), x = Math.max(f.x, view.x), y1 = Math.min(f.y + f.h, view.y + vh), x1 = Math.min(f.x + f.w, view.x + vw);
       if (f.p < view.p || f.p >= view.p + vp || y >= y1 || x >= x1) return [];
-      return [svg("rect", { class: "frame " + f.cls, rx: 3, x: X(f.p, x), y: Y(f.p, y), width: X(f.p, x1 - 1) - X(f.p, x) + wide, height: Y(f.p, y1 - 1) - Y(f.p, y) + cell })];
+      return [{ class: "frame " + f.cls, x: X(f.p, x), y: Y(f.p, y), width: X(f.p, x1 - 1) - X(f.p, x) + wide, height: Y(f.p, y1 - 1) - Y(f.p, y) + cell }];
     });
-    root.append(...boxes);
-    for (const kind of [labels.x, labels.y]) for (const list of kind.values()) for (const e of list) e.classList.remove("lit");
+    while (boxes.length > sides.length) boxes.pop().remove();
+    while (boxes.length < sides.length) boxes.push(root.appendChild(svg("rect", { rx: 3 })));
+    sides.forEach((side, k) => { for (const [name, v] of Object.entries(side)) boxes[k].setAttribute(name, v); });
+    const bright = new Set();
     for (const [i] of touched.slice(0, 64)) {
       const [p, y, x] = at(i);
-      for (const e of [...(labels.x.get(`${p},${x}`) ?? []), ...(labels.y.get(`${p},${y}`) ?? labels.y.get(`${view.p},${y}`) ?? [])]) e.classList.add("lit");
+      for (const e of [...(labels.x.get(`${p},${x}`) ?? []), ...(labels.y.get(`${p},${y}`) ?? labels.y.get(`${view.p},${y}`) ?? [])]) bright.add(e);
     }
+    for (const e of lit) if (!bright.has(e)) e.classList.remove("lit");
+    for (const e of bright) if (!lit.has(e)) e.classList.add("lit");
+    lit = bright;
     if (cropped) map();
   }
 

@@ -1,5 +1,5 @@
 // The stepper: one work-item's recorded steps beside the source, with every buffer as this work-item can know it.
-import { html, figure, fit, bracket, num, say, product, unpack } from "./core.js";
+import { html, bars, figure, fit, bracket, mount, num, say, product, unpack } from "./core.js";
 import { grid, planeName } from "./grid.js";
 import { player, sentence, choice, options } from "./controls.js";
 import { source } from "./source.js";
@@ -65,14 +65,6 @@ function recording(d) {
   return { gsize, lsize, ngroups, N, does, group, add, steps, stores, has: g => chunks.has(g), members: g => [...(chunks.get(g)?.items ?? [])],
     who: w => `work-item ${named(w, gsize)}`, gname: g => `group ${named(g, ngroups)}`, short: w => named(w, gsize), place: w => numbers(w, gsize),
     barriers: d.sites.some(s => s.kind === "barrier") };
-}
-
-function render({ model, el }) {
-  let stop = () => {};
-  const rebuild = () => { stop(); el.replaceChildren(); stop = draw(model, el); };
-  rebuild();
-  model.on("change:data", rebuild);
-  return () => { stop(); model.off("change:data", rebuild); };
 }
 
 function draw(model, el) {
@@ -223,14 +215,14 @@ function draw(model, el) {
     const corner = r.place(mates[0] ?? st.w).map((v, k) => Math.floor(v / r.lsize[k]) * r.lsize[k]);
     wis.frames([{ p: corner[2] ?? 0, y: corner[1] ?? 0, x: corner[0], h: rank === 1 ? 1 : r.lsize[1], w: r.lsize[0], cls: "fi" }]);
     wis.paint(w => {
-      const cls = w === st.w ? "me" : (w === writer ? "by " : "") + (doing.has(w) ? "too " : "") + (r.has(r.group(w)) ? "" : "away ") + (r.group(w) === g ? "mate" : "");
-      return [w === st.w ? "●" : r.does[w] === 2 ? "" : "–", cls + (r.does[w] === 2 ? "" : " none")];
+      const cls = w === st.w ? "me" : (w === writer ? "by " : "") + (r.has(r.group(w)) ? "" : "away ") + (r.group(w) === g ? "mate" : "");
+      return [w === st.w ? "●" : doing.has(w) ? "•" : r.does[w] === 2 ? "" : "–", cls + (r.does[w] === 2 ? "" : " none")];
     });
     src.show(s ? [...(s.k !== "load" && s.k !== "barrier" ? s.reads.map(t => ({ start: t.site.start, end: t.site.end, cls: "r" })) : []),
       { start: s.site.start, end: s.k === "assign" && s.reads.length && s.site.text.startsWith(s.site.name) ? s.site.start + s.site.name.length : s.site.end, cls: outside(s) ? "x" : SIGN[s.k] }] : []);
     priv.replaceChildren(...watched.flatMap(n => { const v = s?.env[n]; return [html("dt", { title: n }, n), html("dd", { class: s?.fresh.includes(n) ? "new" : "" }, num(v ?? null))]; }));
     whose.textContent = ` of ${r.short(st.w)}`; group.textContent = ` of ${r.gname(g)}`;
-    line.set(st.all ? [...words(s), ...say(" ", { v: "note", t: "illustration" }, ` The rest of the group is drawn at the same step${doing.size ? `: ${doing.size} work-items` : ""}. Their real order is not known.`)] : words(s), !pl.playing());
+    line.set(st.all ? [...words(s), ...say(" ", { v: "note", t: "illustration" }, ` The rest of the group is drawn at the same step${doing.size ? ` (${doing.size} work-items, •)` : ""}; their real order is not known.`)] : words(s), !pl.playing());
     pl.update();
     el.dataset.step = st.step; el.dataset.workItem = st.w;
   }
@@ -291,11 +283,4 @@ function draw(model, el) {
   return () => { pl.stop(); watch.disconnect(); model.off("change:step", follow); model.off("change:work_item", follow); model.off("msg:custom", heard); };
 }
 
-/** Counts beside each other, as bars with their numbers. */
-function bars({ title, note, rows }) {
-  const most = Math.max(1, ...rows.map(x => x.value));
-  return html("div", { class: "bars" }, html("h4", {}, title + " ", html("small", {}, note)),
-    ...rows.map(x => html("div", { class: "barrow" + (x.now ? " now" : "") }, html("span", {}, x.name), html("i", { style: `width:${Math.max(0.5, x.value / most * 100)}%` }), html("span", { class: "mono" }, x.text))));
-}
-
-export default { render };
+export default { render: mount(draw) };

@@ -1,0 +1,269 @@
+"""The figures in a real browser: what the page shows is what the trace says. Run by `make test-deep`."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import numpy as np
+import pytest
+
+pytest.importorskip("anywidget", reason="the figures are widgets: pip install 'gpugrad[lab]'")
+
+from browser import cells, chromium, page, sentence
+
+import gpugrad as gg
+from gpugrad import viz
+from gpugrad.viz.words import num
+
+pytestmark = pytest.mark.deep
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+def saved(figure, folder):
+    return figure.save(folder / "figure.html").as_uri()
+
+
+def press(tab, key, times=1):
+    for _ in range(times):
+        tab.keyboard.press(key)
+
+
+def product(variant="tiled"):
+    rng = np.random.default_rng(5)
+    a, b = (gg.Array.from_numpy(rng.integers(0, 9, s).astype("f4")) for s in ((6, 7), (7, 5)))
+    with gg.trace(watch="*") as t:
+        gg.kernels.gemm(a, b, variant=variant)
+    return t.launches[-1]
+
+
+# static pages
+
+
+def test_im2col_at_every_position_is_what_the_trace_says(browser, tmp_path):
+    figure = viz.im2col(padding=1, stride=2)
+    with page(browser, saved(figure, tmp_path)) as tab:
+        tab.locator("input[type=range]").focus()
+        x, col = figure.relation.values
+        for pos in range(9):
+            figure.pos = pos
+            assert sentence(tab) == figure.describe()
+            column = {o: num(col[o]) for o in figure.cells(pos)}
+            assert cells(tab, 1, "w0") == column
+            read = {i: num(x[i]) for o in column for _, i in figure.relation.sources(o)}
+            assert cells(tab, 0, "r0") == read
+            press(tab, "ArrowRight")
+        press(tab, "Home")
+        assert tab.locator("input[type=range]").get_attribute("aria-valuetext") == "output (0,0), column 0 of 9"
+        press(tab, "End")
+        assert "column 8 of 9" in tab.locator("output").inner_text()
+
+
+def test_pointing_at_a_pixel_shows_its_partners(browser, tmp_path):
+    figure = viz.im2col()
+    with page(browser, saved(figure, tmp_path)) as tab:
+        tab.locator(".gg svg.grid").nth(0).locator(".c[data-i='12']").hover()
+        partners = {int(o) for o, i in zip(figure.relation.to, figure.relation.at, strict=True) if i == 12}
+        assert set(cells(tab, 1, "w")) == partners and len(partners) == 9
+        assert sentence(tab).startswith("x[0][0][2][2] = ") and "read 9 times" in sentence(tab)
+        tab.locator(".gg svg.grid").nth(1).locator(".c[data-i='0']").hover()
+        assert sentence(tab).startswith("col[0][0][0] holds x[0][0][0][0] = ")
+
+
+def test_each_option_of_a_page_gives_what_the_device_gave(browser, tmp_path):
+    figure = viz.im2col()
+    start, tried = dict(figure.params), 0
+    with page(browser, saved(figure, tmp_path)) as tab:
+        for control in figure.controls:
+            key, label = control["key"], control["label"]
+            for value in control["options"]:
+                button = tab.get_by_role("radio", name=f"{label} {value}", exact=True)
+                if value == start[key] or button.is_disabled():
+                    continue
+                button.click()
+                figure.choose(**{key: value})
+                col, drawn = figure.relation.values[1], cells(tab, 1)
+                assert drawn and drawn == {i: num(col[i]) for i in drawn}
+                assert sentence(tab) == figure.describe()
+                assert button.get_attribute("aria-checked") == "true"
+                tab.get_by_role("radio", name=f"{label} {start[key]}", exact=True).click()
+                figure.choose(**start)
+                tried += 1
+    assert tried > 10
+
+
+def test_what_needs_the_device_is_closed_on_a_page_and_says_so(browser, tmp_path):
+    figure = viz.im2col(np.ones((1, 1, 3, 3)), 3)
+    with page(browser, saved(figure, tmp_path)) as tab:
+        closed = tab.get_by_role("radio", name="dilation 2", exact=True)
+        assert closed.is_disabled() and closed.get_attribute("title").startswith("Needs the device")
+        assert "needs the device" in tab.locator("small.closed").inner_text()
+
+
+@pytest.mark.parametrize("variant", ["gather", "scatter"])
+def test_col2im_at_every_pixel_is_what_the_trace_says(browser, tmp_path, variant):
+    figure = viz.col2im(variant=variant)
+    with page(browser, saved(figure, tmp_path)) as tab:
+        tab.locator("input[type=range]").focus()
+        for pos in range(25):
+            figure.pos = pos
+            assert sentence(tab) == figure.describe()
+            assert set(cells(tab, 0, "r")) == {i for _, i in figure.relation.sources(pos)}
+            press(tab, "ArrowRight")
+        counts = [len(figure.relation.sources(i)) for i in range(25)]
+        assert cells(tab, 1) == {i: str(n) for i, n in enumerate(counts)}
+        tab.get_by_role("radio", name="the sum").click()
+        assert cells(tab, 1) == {i: num(v) for i, v in enumerate(figure.relation.values[1])}
+
+
+@pytest.mark.parametrize("variant", ["naive", "tiled"])
+def test_every_step_of_a_work_item_is_what_the_trace_says(browser, tmp_path, variant):
+    launch = product(variant)
+    figure = viz.stepper(launch)
+    with page(browser, saved(figure, tmp_path)) as tab:
+        for item in (0, 16 * 2 + 3):
+            figure.work_item, figure.step = item, 0
+            tab.locator(f".wis .c[data-i='{item}']").click()
+            slider = tab.locator("input[type=range]")
+            slider.focus()
+            press(tab, "Home")
+            steps = figure.steps.of(item)
+            for n, step in enumerate(steps):
+                figure.step = n
+                assert figure.describe() == f"Step {n + 1} of {len(steps)}: {sentence(tab)}"
+                marked = tab.locator(".src mark").all_inner_texts()
+                site = launch.sites[step.site]
+                assert (site.name if step.kind == "assign" and step.reads else site.text) in marked
+                press(tab, "ArrowRight")
+        c = launch.buffer("c").after.reshape(-1)
+        out = tab.locator(".buf.out .c[data-i='13'] text")
+        assert out.text_content() == num(c[2 * 5 + 3])
+
+
+def test_the_player_jumps_plays_and_stops(browser, tmp_path):
+    figure = viz.stepper(product())
+    with page(browser, saved(figure, tmp_path), reduced_motion="reduce") as tab:
+        tab.get_by_role("button", name="jump to the next store").click()
+        assert " writes " in sentence(tab)
+        tab.get_by_role("button", name="jump to the next barrier").click()
+        assert "waits at the barrier for all 256 of group (0,0)" in sentence(tab)
+        tab.locator("input[type=range]").focus()
+        press(tab, " ")
+        assert tab.get_by_role("button", name="pause").is_visible()
+        before = tab.locator("output").inner_text()
+        tab.wait_for_function(f"document.querySelector('.gg output').textContent !== {json.dumps(before)}")
+        assert tab.locator(".say").get_attribute("aria-live") == "off"
+        press(tab, " ")
+        assert tab.get_by_role("button", name="play").is_visible()
+        tab.get_by_role("radio", name="its group side by side").click()
+        assert "their real order is not known" in sentence(tab)
+
+
+def test_text_from_the_data_is_never_markup(browser, tmp_path):
+    text = "__kernel void bad(__global float *a) { a[get_global_id(0)] = 1; /* <img src=x onerror=alert(1)> */ }"
+    with gg.trace() as t:
+        gg.kernel(text)(gg.Array.from_numpy(np.zeros(4, "f4")), global_size=(4,), local_size=(4,))
+    figure = viz.stepper(t.launches[-1], title="</script><script>window.broken = 1</script>", lead="<b>x</b>")
+    with page(browser, saved(figure, tmp_path)) as tab:
+        assert tab.evaluate("window.broken") is None and tab.locator("img").count() == 0
+        assert tab.locator("h3").inner_text() == "</script><script>window.broken = 1</script>"
+
+
+def test_a_large_grid_is_cropped_and_its_minimap_moves_the_view(browser, tmp_path):
+    figure = viz.im2col(np.arange(3 * 20 * 20).reshape(1, 3, 20, 20), 2)
+    with page(browser, saved(figure, tmp_path)) as tab:
+        assert "of 361" in tab.locator(".where").nth(1).inner_text()
+        assert len(cells(tab, 1)) < 1000
+        tab.locator("input[type=range]").focus()
+        press(tab, "End")
+        assert set(cells(tab, 1, "w0")) == set(figure.cells(360))
+        tab.locator(".mini").nth(1).focus()
+        shown = set(cells(tab, 1))
+        press(tab, "ArrowLeft", 2)
+        assert set(cells(tab, 1)) != shown
+
+
+@pytest.mark.parametrize("width", [390, 1000])
+def test_nothing_hangs_over_the_edge_of_the_page(browser, tmp_path, width):
+    for figure in (viz.im2col(), viz.col2im(), viz.stepper(product())):
+        with page(browser, saved(figure, tmp_path), width=width) as tab:
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+# JupyterLab
+
+NOTEBOOK = """import gpugrad as gg, json
+from gpugrad import viz
+figure = viz.im2col(padding=1, stride=2)
+figure"""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    pytest.importorskip("jupyterlab", reason="opens the notebook: pip install 'gpugrad[lab]'")
+    folder = tmp_path_factory.mktemp("lab")
+    texts = [NOTEBOOK, "print('POS', figure.pos, figure.params['stride'], figure.describe())"]
+    empty = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    book = {
+        "nbformat": 4, "nbformat_minor": 5,
+        "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
+        "cells": [{**empty, "id": f"c{i}", "source": text} for i, text in enumerate(texts)],
+    }  # fmt: skip
+    (folder / "figure.ipynb").write_text(json.dumps(book))
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    homes = {f"JUPYTER_{k}_DIR": str(folder / k.lower()) for k in ("CONFIG", "DATA", "RUNTIME")}
+    options = ["--no-browser", "--allow-root", f"--port={port}", f"--ServerApp.root_dir={folder}"]
+    options += ["--IdentityProvider.token=", "--LabApp.news_url="]
+    options += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    command = [sys.executable, "-m", "jupyterlab", *options]
+    with open(folder / "log", "w") as log:
+        server = subprocess.Popen(command, env={**os.environ, **homes}, stdout=log, stderr=log)
+        try:
+            address = f"http://127.0.0.1:{port}/lab/tree/figure.ipynb"
+            for _ in range(120):
+                try:
+                    urllib.request.urlopen(address)
+                    break
+                except OSError:
+                    time.sleep(0.5)
+            yield address
+        finally:
+            server.terminate()
+            server.wait(30)
+
+
+def test_a_notebook_in_jupyterlab_runs_its_figure_on_the_device(browser, lab):
+    figure = viz.im2col(padding=1, stride=2)
+    with page(browser, lab, width=1280, allowed="http://127.0.0.1") as tab:
+        tab.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", timeout=90_000)
+        time.sleep(3)  # idle is said a little before JupyterLab listens
+        tab.locator(".jp-Cell").first.click()
+        tab.keyboard.press("Control+Enter")
+        slider = tab.locator(".gg input[type=range]")
+        slider.wait_for(timeout=120_000)
+        slider.focus()
+        for pos in range(9):
+            figure.pos = pos
+            assert sentence(tab) == figure.describe()
+            press(tab, "ArrowRight")
+        tab.get_by_role("radio", name="stride 1", exact=True).click()
+        tab.wait_for_function("document.querySelector('.gg .say').textContent.includes('column 8 of col')")
+        figure.choose(stride=1)
+        col = figure.relation.values[1]
+        assert cells(tab, 1) == {i: num(col[i]) for i in cells(tab, 1)} and len(cells(tab, 1)) > 100
+        assert tab.evaluate("document.activeElement.getAttribute('aria-label')") == "stride 1"
+        tab.locator(".jp-CodeCell").nth(1).locator(".cm-content").click()
+        tab.keyboard.press("Control+Enter")
+        said = tab.locator(".jp-CodeCell").nth(1).locator(".jp-OutputArea-output")
+        said.wait_for(timeout=30_000)
+        assert said.inner_text().startswith(f"POS 8 1 {figure.describe()}")
