@@ -1,6 +1,6 @@
 """An independent witness: clang's own syntax tree of the corpus names the same accesses to global and local memory.
 
-libclang (an extra: `pip install libclang`) types every expression of every kernel. Each object in global or local
+libclang (the extra `oracle`) types every expression of every kernel. Each object in global or local
 memory that it finds read or written must be a site, of the same kind, place and type; and each site one of those.
 """
 
@@ -12,8 +12,9 @@ from source.runner import CASES, CORPUS, DEFINES
 from gpugrad.source import instrument
 from gpugrad.source.layout import BASES
 
-cindex = pytest.importorskip("clang.cindex", reason="needs the extra libclang, whose tree is the oracle")
+cindex = pytest.importorskip("clang.cindex", reason="needs the extra 'oracle': clang's tree is the witness")
 Kind = cindex.CursorKind
+pytestmark = pytest.mark.deep  # `make test-deep` installs the extra
 
 SCALARS = {"uchar": "unsigned char", "ushort": "unsigned short", "uint": "unsigned int", "ulong": "unsigned long"}
 PRELUDE = (
