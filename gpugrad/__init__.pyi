@@ -29,9 +29,11 @@ from .errors import (
     AutogradError as AutogradError, DataError as DataError, DeviceLost as DeviceLost, GpugradError as GpugradError,
     GradcheckError as GradcheckError, KernelArgumentError as KernelArgumentError,
     KernelBuildError as KernelBuildError, NoDeviceError as NoDeviceError, OutOfDeviceMemory as OutOfDeviceMemory,
+    ScalerError as ScalerError,
 )
 from .generator import Generator as Generator, default_generator as default_generator, manual_seed as manual_seed
 from .kernels import use_kernels as use_kernels
+from .optim import GradScaler as GradScaler
 from .profiling import profile as profile
 from .program import Local as Local, on_launch as on_launch
 from .serialize import load as load, save as save

@@ -35,3 +35,7 @@ class DataError(GpugradError, RuntimeError):
 
 class GradcheckError(GpugradError, AssertionError):
     """A gradient does not agree with the differences of its function's values."""
+
+
+class ScalerError(GpugradError, RuntimeError):
+    """GradScaler's methods were called in an order that makes no sense: a step twice, an update without a step."""

@@ -10,7 +10,7 @@ import numpy as np
 from ..array import Array
 from ..autograd.tensor import Tensor
 from ..device import Device
-from ..dtypes import as_dtype, is_float
+from ..dtypes import as_dtype, float16, float32, is_float
 from ..kernels.checks import boolean
 from .parameter import Parameter
 
@@ -254,6 +254,14 @@ class Module:
                 if tensor.grad is not None:
                     tensor.grad = tensor.grad.detach().to(dtype)
         return self
+
+    def half(self) -> Module:
+        """`.to(gpugrad.float16)`: weights stored in two bytes; optimisers keep float32 copies of them."""
+        return self.to(float16)
+
+    def float(self) -> Module:
+        """`.to(gpugrad.float32)`"""
+        return self.to(float32)
 
     # Looking at it
 

@@ -8,54 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array
 from ..autograd.mode import enable_grad
 from ..autograd.tensor import Tensor
+from ..dtypes import float16
 from ..kernels.checks import boolean
-from ..kernels.elementwise import copy
-from ..kernels.optim import Packed
-
-
-class Bundle:
-    """The parameters of a group that one launch can update: of one dtype, on one device.
-
-    Attributes: `parameters`, `memory` (what is remembered of them, by name), `steps` (how many updates each has had).
-    """
-
-    def __init__(self, parameters: list[Tensor], names: Iterable[str]):
-        self.parameters = parameters
-        first, shapes = parameters[0], [p.shape for p in parameters]
-        self.memory = {name: Packed(shapes, first.dtype, first.device) for name in names}
-        self.steps = [0] * len(parameters)
-
-    @property
-    def arrays(self) -> list[Array]:
-        return [p.array for p in self.parameters]
-
-    def take_over(self, others: list[Bundle]) -> None:
-        """Go on with what `others` remember of these parameters, where that is all that is needed."""
-        known = [b for b in others if set(self.memory) <= set(b.memory)]
-        places = {id(p): (b, i) for b in known for i, p in enumerate(b.parameters)}
-        for k, p in enumerate(self.parameters):
-            if id(p) in places:
-                other, i = places[id(p)]
-                self.steps[k] = other.steps[i]
-                for name, packed in self.memory.items():
-                    copy(other.memory[name].parts[i], out=packed.parts[k])
-
-    def gradients(self) -> Iterator[tuple[int, list[Array | None]]]:
-        """Gradients by how many updates their parameters have had before; None stands for all others."""
-        grads = [None if p.grad is None else p.grad.array for p in self.parameters]
-        counts = {n for n, g in zip(self.steps, grads) if g is not None}
-        for count in sorted(counts):
-            yield count, [g if n == count else None for n, g in zip(self.steps, grads)]
-        self.steps = [n + (g is not None) for n, g in zip(self.steps, grads)]
+from .bundle import Bundle
+from .half import HalfBundle
 
 
 class Optimizer:
     """Base class: `params` is an iterable of tensors, or of dicts with "params" and settings of their own.
 
     `param_groups` is a list of dicts: "params" and the settings in use, which may be changed between steps.
+
+    float16 parameters are updated in float32: the optimiser remembers a float32 copy of each ("master" in its state),
+    and rounds it into the parameter (see half.py). Load a model's weights before its optimiser's state.
     """
 
     def __init__(self, params: Any, defaults: dict[str, Any]):
@@ -142,7 +109,7 @@ class Optimizer:
             by_kind: dict[Any, list[Tensor]] = {}
             for p in params:
                 by_kind.setdefault((p.dtype, p.device), []).append(p)
-            before, found = found or [], [Bundle(ps, names) for ps in by_kind.values()]
+            before, found = found or [], [_bundle(ps, names) for ps in by_kind.values()]
             for bundle in found:
                 bundle.take_over(before)
             self._bundles[number] = found
@@ -229,7 +196,7 @@ class Optimizer:
 
     @staticmethod
     def _check_saved(where: str, p: Tensor, names: Iterable[str], saved: Mapping[str, Any]) -> None:
-        for key in names:
+        for key in (*names, *(["master"] if "master" in saved else [])):
             if key not in saved:
                 raise ValueError(f"{where} has no {key} in the state; it is of another optimiser")
             shape = tuple(getattr(saved[key], "shape", ()))
@@ -247,9 +214,15 @@ class Optimizer:
         return "\n".join([*lines, ")"])
 
 
+def _bundle(parameters: list[Tensor], names: Iterable[str]) -> Bundle:
+    return (HalfBundle if parameters[0].dtype == float16 else Bundle)(parameters, names)
+
+
 def _restore(bundle: Bundle, k: int, saved: Mapping[str, Any]) -> None:
     """Put the saved state of a bundle's parameter number k in place."""
     for key, packed in bundle.memory.items():
+        if key not in saved:  # the masters of half, in a state of float32: they are the parameters then
+            continue
         value = saved[key]
         host = value.array.numpy() if isinstance(value, Tensor) else np.asarray(value)
         packed.parts[k].write(host.astype(packed.flat.dtype))

@@ -6,7 +6,8 @@ from typing import Any
 
 from ..kernels import optim as K
 from ..kernels.checks import boolean
-from .optimizer import Bundle, Optimizer
+from .bundle import Bundle
+from .optimizer import Optimizer
 
 
 class SGD(Optimizer):
