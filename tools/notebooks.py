@@ -37,6 +37,7 @@ def execute(path: Path) -> None:
         cell.metadata = nbformat.from_dict({k: v for k, v in cell.metadata.items() if k == "tags"})
     client = NotebookClient(
         notebook, timeout=300, kernel_name="python3", record_timing=False, store_widget_state=False,
+        coalesce_streams=True,
         resources={"metadata": {"path": str(path.parent)}},
     )  # fmt: skip
     client.execute()
