@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -580,3 +581,113 @@ def test_the_callers_gradient_is_left_alone():
     assert v.tolist() == [[1, 3], [2, 4]]
     with pytest.raises(gg.AutogradError, match="came from T"):
         v.add_(1)
+
+
+# Threads that meet
+
+
+def together(*calls):
+    """What each call returns, each in a thread of its own, all of them begun at once."""
+    start, found = threading.Barrier(len(calls)), [None] * len(calls)
+
+    def work(i, call):
+        start.wait()
+        found[i] = call()
+
+    threads = [threading.Thread(target=work, args=item) for item in enumerate(calls)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    return found
+
+
+def test_two_threads_want_different_gradients_of_one_graph(device):
+    inside = threading.Barrier(2, timeout=30)
+
+    class Product(gg.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b)
+            return a * b
+
+        @staticmethod
+        def backward(ctx, g):
+            inside.wait()  # now both threads are in the backward of this node
+            needs = ctx.needs_input_grad
+            inside.wait()
+            assert ctx.needs_input_grad == needs and sum(needs) == 1
+            a, b = ctx.saved_tensors
+            return g * b if needs[0] else None, g * a if needs[1] else None
+
+    a, b = leaf([2.0, 3.0]), leaf([5.0, 7.0])
+    y = Product.apply(a, b).sum()
+    grads = together(lambda: gg.grad(y, a, retain_graph=True), lambda: gg.grad(y, b, retain_graph=True))
+    assert [g.tolist() for (g,) in grads] == [[5, 7], [2, 3]]
+    inside.reset()
+
+
+def test_a_saved_output_keeps_its_history_where_fewer_gradients_are_wanted(device):
+    class Power(gg.Function):
+        """y = a^b; its derivative by a is b y / a"""
+
+        @staticmethod
+        def forward(ctx, a, b):
+            y = a**b
+            ctx.save_for_backward(a, b, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            a, b, y = ctx.saved_tensors
+            assert ctx.needs_input_grad == (True, False)
+            return g * b * y / a, None
+
+    a, b = leaf([2.0, 3.0]), leaf([4.0, 4.0])
+    y = Power.apply(a, b)
+    (first,) = gg.grad(y.sum(), a, create_graph=True)
+    (second,) = gg.grad(first.sum(), a)
+    np.testing.assert_allclose(second.numpy(), [12 * 4, 12 * 9], rtol=1e-5)
+
+
+def test_gradients_of_several_threads_meet_in_one_leaf(device):
+    w, one = leaf([1.0]), gg.ones(1)
+    handle = gg.on_launch(lambda launch: time.sleep(0.01))  # others get their turn while a gradient is being added
+    try:
+        together(*[lambda: w.backward(one)] * 4)
+    finally:
+        handle.remove()
+    assert w.grad.tolist() == [4]
+
+
+# Leaves that change between forward and backward
+
+
+def test_an_in_place_change_is_noticed_where_the_module_was_converted_meanwhile(device):
+    layer = gg.nn.Linear(1, 1, bias=False)
+    x = leaf([[1.0]])
+    y = layer(x).sum()
+    layer.to(gg.float64)
+    layer.to(gg.float32)
+    with gg.no_grad():
+        layer.weight.mul_(10)
+    with pytest.raises(gg.AutogradError, match=r"changed in place after it was used: it has other memory now"):
+        y.backward()
+
+
+# Arguments
+
+
+def test_grad_takes_any_iterable(device):
+    layer = gg.nn.Linear(2, 1)
+    weight, bias = gg.grad(layer(gg.ones(1, 2)).sum(), layer.parameters())
+    assert weight.tolist() == [[1, 1]] and bias.tolist() == [1]
+
+
+def test_a_second_gradient_is_added_to_one_with_a_history(device):
+    x = leaf([2.0])
+    (x**3).sum().backward(create_graph=True)
+    (x * 5).sum().backward()
+    assert x.grad.tolist() == [17] and x.grad.requires_grad
+    (second,) = gg.grad(x.grad.sum(), x)
+    assert second.tolist() == [12]

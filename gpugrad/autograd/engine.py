@@ -7,12 +7,14 @@ node's gradients have arrived before it runs. A heap keeps that order without re
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..errors import AutogradError
 from ..kernels.checks import boolean
-from .function import Node, edge
+from ..kernels.elementwise import binary
+from .function import Masked, Node, edge
 from .mode import set_grad_enabled
 from .tensor import Tensor
 
@@ -31,9 +33,9 @@ def backward(
 
 
 def grad(
-    outputs: Tensor | Sequence[Tensor],
-    inputs: Tensor | Sequence[Tensor],
-    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    outputs: Tensor | Iterable[Tensor],
+    inputs: Tensor | Iterable[Tensor],
+    grad_outputs: Tensor | Iterable[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     *,
@@ -76,12 +78,13 @@ def _flags(name: str, retain_graph: bool | None, create_graph: bool) -> tuple[bo
 def _sequence(value: Any, name: str, optional: bool = False) -> list[Any]:
     if isinstance(value, Tensor):
         return [value]
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        raise TypeError(f"grad: {name} is {type(value).__name__}; give a tensor or a sequence of tensors")
-    for i, t in enumerate(value):
+    if not isinstance(value, Iterable) or isinstance(value, str):
+        raise TypeError(f"grad: {name} is {type(value).__name__}; give a tensor or several of them")
+    found = list(value)
+    for i, t in enumerate(found):
         if not (isinstance(t, Tensor) or (optional and t is None)):
             raise TypeError(f"grad: {name}[{i}] is {type(t).__name__}; it must be a tensor")
-    return list(value)
+    return found
 
 
 def _roots(tensors: Sequence[Tensor], gradients: Sequence[Any], name: str) -> list[tuple[Any, Tensor]]:
@@ -116,8 +119,12 @@ def _key(target: Any) -> Any:
     return (target[0], target[1]) if isinstance(target, tuple) else id(target)
 
 
+_delivering = threading.RLock()
+"""Held while gradients are added to leaves: another thread's may be on their way to the same ones."""
+
+
 class _Run:
-    """One backward pass."""
+    """One backward pass. Another thread may go through the same nodes meanwhile: nothing of it is kept on them."""
 
     def __init__(self, roots: list[tuple[Any, Tensor]], wanted: dict[Any, Any] | None, retain: bool, create: bool):
         self.roots, self.wanted, self.retain, self.create = roots, wanted, retain, create
@@ -136,8 +143,9 @@ class _Run:
             while self.heap:
                 _, node = heapq.heappop(self.heap)
                 self.step(node, self.arrived.pop(node))
-            for leaf, gradient, own in self.leaves.values():
-                self.deliver(leaf, gradient, own)
+            with _delivering:
+                for leaf, gradient, own in self.leaves.values():
+                    self.deliver(leaf, gradient, own)
 
     def send(self, target: Any, gradient: Tensor, own: bool) -> None:
         """Add `gradient` to what has arrived at `target`."""
@@ -169,13 +177,12 @@ class _Run:
             if self.useful is not None and node not in self.useful:
                 return
         incoming = [self.incoming(node, i, slots) for i in range(len(node.outputs))]
-        wanted_inputs = node.needs_input_grad
+        ctx, mask = node, node.needs_input_grad
         if self.useful is not None:
-            node.needs_input_grad = tuple([e is not None and self.is_useful(e) for e in node.edges])
-        try:
-            results = node.function.backward(node, *incoming)
-        finally:
-            node.needs_input_grad, mask = wanted_inputs, node.needs_input_grad
+            mask = tuple([e is not None and self.is_useful(e) for e in node.edges])
+            if mask != node.needs_input_grad:
+                ctx = Masked(node, mask)
+        results = node.function.backward(ctx, *incoming)
         if not isinstance(results, tuple):
             results = (results,)
         if len(results) != len(node.edges):
@@ -221,10 +228,10 @@ class _Run:
             leaf.grad = gradient if self.create else gradient.detach()
             # Whatever operation made it, a gradient is its owner's to change.
             leaf.grad._copied_by = None
-        elif self.create or leaf.grad.requires_grad:
+        elif self.create:
             leaf.grad = leaf.grad + gradient
-        else:
-            leaf.grad.add_(gradient)
+        else:  # in place, whatever history it has or copy it is
+            binary("add", leaf.grad.array, gradient.array, out=leaf.grad.array)
 
 
 def _check(node: Node, target: Any, result: Any) -> None:

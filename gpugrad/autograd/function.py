@@ -41,6 +41,12 @@ class Saved:
                 "operation out of place (x = x + 1), or change a .clone()"
             )
         if self.leaf is not None:
+            if self.leaf.array.state is not self.array.state:
+                raise AutogradError(
+                    f"backward of {owner.name}: a tensor of shape {self.array.shape} that it needs was changed in "
+                    "place after it was used: it has other memory now (Module.to gives it that). Convert before the "
+                    "forward pass, or run it again"
+                )
             return self.leaf
         from .tensor import Tensor
 
@@ -98,6 +104,18 @@ class Node:
         """Drop what was saved. A node that saved nothing can run again, as in PyTorch."""
         if self._saved:
             self._saved = None
+
+
+class Masked(Node):
+    """A node as its backward sees it in a run that wants fewer of its gradients; what it saved stays the node's."""
+
+    def __init__(self, node: Node, needs_input_grad: tuple[bool, ...]):
+        self.__dict__.update(node.__dict__)
+        self.node, self.needs_input_grad = node, needs_input_grad
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        return self.node.saved_tensors
 
 
 class Function:
