@@ -40,6 +40,8 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--batch-size", type=int, metavar="N", help="digits in a step (default: 64)")
     train.add_argument("--lr", type=float, metavar="X", help="Adam's first learning rate (default: 0.002); it decays "
                        "linearly to 0")  # fmt: skip
+    train.add_argument("--dtype", metavar="TYPE", help="float32 (the default), or float16: weights and activations in "
+                       "half, with float32 copies of the weights in the optimiser")  # fmt: skip
     train.add_argument("--seed", type=int, metavar="N", help="of weights and order (default: 0)")
     train.add_argument("--out", type=Path, default=Path("out"), metavar="DIR", help="where files go (default: out)")
     train.add_argument("--resume", action="store_true", help="go on from DIR/checkpoint.safetensors")
@@ -77,7 +79,7 @@ def _train(options: argparse.Namespace) -> int:
     from .train import Run, Settings, train
 
     _choose_device(options)
-    names = ("data", "epochs", "batch_size", "lr", "seed")
+    names = ("data", "epochs", "batch_size", "lr", "seed", "dtype")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     if options.resume:
         run = Run.resumed(options.out / "checkpoint.safetensors")

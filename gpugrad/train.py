@@ -1,7 +1,8 @@
 """`gpugrad train`: the course's network on MNIST.
 
 After each epoch the whole state is in OUT/checkpoint.safetensors: weights, the optimiser's moments, the schedule, the
-random generator, the history. `--resume` goes on from there, and ends where an unbroken run would have ended.
+loss's scale, the random generator, the history. `--resume` goes on from there, and ends where an unbroken run would
+have ended.
 """
 
 from __future__ import annotations
@@ -16,15 +17,17 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from . import data, no_grad, optim
+from . import Tensor, data, no_grad, optim
 from .data import ImageDataset
 from .device import current_device
+from .dtypes import float32
 from .errors import DataError
 from .generator import default_generator, manual_seed
 from .models import course_cnn
 from .nn import functional as F
 from .serialize import load, save, write_whole
 
+DTYPES = ("float32", "float16")  # what weights and activations are stored in
 _LOOK_EVERY = 10  # batches between two looks at the loss: each look waits for the device
 
 
@@ -37,8 +40,11 @@ class Settings:
     batch_size: int = 64
     lr: float = 2e-3
     seed: int = 0
+    dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        if self.dtype not in DTYPES:
+            raise ValueError(f"dtype is {self.dtype!r}; it must be {' or '.join(DTYPES)}")
         if self.epochs < 1:
             raise ValueError(f"epochs is {self.epochs}; it must be 1 or more")
         if not 0 < self.lr < float("inf"):
@@ -62,7 +68,8 @@ class Run:
         self.settings, self.history = settings, History()
         self.train_set, self.test_set = digits(True, settings.data), digits(False, settings.data)
         manual_seed(settings.seed)
-        self.model = course_cnn()
+        self.model = course_cnn().to(settings.dtype)
+        self.scaler = optim.GradScaler(enabled=settings.dtype == "float16")
         self.loader = data.DataLoader(self.train_set, settings.batch_size, shuffle=True)
         self.optimizer = optim.Adam(self.model.parameters(), lr=settings.lr)
         steps = settings.epochs * len(self.loader)
@@ -88,9 +95,10 @@ class Run:
         batches = len(self.loader)
         for i, (images, labels) in enumerate(self.loader, start=1):
             self.optimizer.zero_grad()
-            loss = F.cross_entropy(self.model(images), labels)
-            loss.backward()
-            self.optimizer.step()
+            loss = F.cross_entropy(self.logits(images), labels)
+            self.scaler.scale(loss).backward()
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
             self.schedule.step()
             with no_grad():
                 total = loss.detach() * len(labels) + total
@@ -105,7 +113,11 @@ class Run:
         self.model.eval()
         with no_grad():
             batches = data.DataLoader(self.test_set, batch_size=500)
-            return np.concatenate([F.softmax(self.model(images), dim=1).numpy() for images, _ in batches])
+            return np.concatenate([F.softmax(self.logits(images), dim=1).numpy() for images, _ in batches])
+
+    def logits(self, images: Tensor) -> Tensor:
+        """The network's scores in float32; the network itself works in the run's dtype."""
+        return self.model(images.to(self.settings.dtype)).to(float32)
 
     def state(self) -> dict[str, Any]:
         """All that decides what comes next: tensors, numbers and words."""
@@ -117,6 +129,7 @@ class Run:
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "schedule": self.schedule.state_dict(),
+            "scaler": self.scaler.state_dict(),
         }
 
     @staticmethod
@@ -134,6 +147,7 @@ class Run:
             run.model.load_state_dict(state["model"])
             run.optimizer.load_state_dict(state["optimizer"])
             run.schedule.load_state_dict(state["schedule"])
+            run.scaler.load_state_dict(state["scaler"])
             default_generator.set_state(state["generator"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(f"{path} is not a checkpoint of this version of gpugrad train: {error}") from error
@@ -160,7 +174,8 @@ def train(run: Run, out: Path, show_bar: bool | None = None) -> None:
     out.mkdir(parents=True, exist_ok=True)
     print(f"Training on {run.train_set.source}.\nTesting on {run.test_set.source}.")
     parameters = sum(p.array.size for p in run.model.parameters())
-    print(f"The course's network, {parameters:,} parameters, on {current_device()}.\n", flush=True)
+    stored = "" if settings.dtype == "float32" else f" in {settings.dtype}"
+    print(f"The course's network, {parameters:,} parameters{stored}, on {current_device()}.\n", flush=True)
     hide = None if show_bar is None else not show_bar
     while run.done < settings.epochs:
         name = f"epoch {run.done + 1}/{settings.epochs}"

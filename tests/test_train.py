@@ -163,6 +163,22 @@ def test_a_run_stopped_and_resumed_ends_exactly_where_an_unbroken_one_does(few_d
         assert getattr(rest.history, key)[-1] == pytest.approx(getattr(whole.history, key)[-1], abs=0)
 
 
+def test_a_run_in_half_stores_half_and_goes_on_where_it_stopped(few_digits, tmp_path):
+    whole = small(few_digits, epochs=2, dtype="float16")
+    whole.epoch(no_look)
+    whole.epoch(no_look)
+    first = small(few_digits, epochs=2, dtype="float16")
+    first.epoch(no_look)
+    gg.save(first.state(), tmp_path / "c")
+    rest = Run.resumed(tmp_path / "c")
+    assert rest.settings.dtype == "float16" and rest.scaler.get_scale() == first.scaler.get_scale()
+    rest.epoch(no_look)
+    for name, half in weights(whole).items():
+        assert half.dtype == np.float16
+        np.testing.assert_array_equal(weights(rest)[name], half)
+    assert rest.history.accuracy == whole.history.accuracy and whole.history.accuracy[-1] > 0.5
+
+
 def test_ctrl_c_in_an_epoch_leaves_the_epochs_before_it(few_digits, tmp_path, monkeypatch, capsys):
     epoch = Run.epoch
 
@@ -250,6 +266,7 @@ def test_resume_refuses_a_setting_that_differs_and_takes_one_that_does_not(train
         (["--batch-size", "0"], "batch_size is 0"),
         (["--lr", "0"], "lr is 0.0"),
         (["--lr", "nan"], "lr is nan"),
+        (["--dtype", "float64"], "dtype is 'float64'; it must be float32 or float16"),
         (["--data", "nowhere"], "source is 'nowhere'"),
         (["--device", "nothing like it"], "no device is of that kind or name"),
     ],
