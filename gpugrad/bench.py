@@ -6,6 +6,7 @@ slows all of them. Ratios are what carries over to another day; nothing here eve
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import os
 import statistics
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import gpugrad as gg
-from gpugrad import kernels, nn, optim
+from gpugrad import data, kernels, nn, optim
 from gpugrad.array import Array
 from gpugrad.device import Device, current_device
 from gpugrad.models import course_cnn
@@ -47,7 +48,7 @@ class Row:
     def figure(self, seconds: float) -> str:
         if self.unit == "GFLOP/s" or self.unit == "GB/s":
             return f"{self.work / seconds / 1e9:.1f} {self.unit}"
-        return f"{seconds * {'ms': 1e3, 'us': 1e6}[self.unit]:.3g} {self.unit}"
+        return f"{seconds * {'s': 1, 'ms': 1e3, 'us': 1e6}[self.unit]:.3g} {self.unit}"
 
     def ratios(self) -> list[str]:
         """How many times the other's time gpugrad takes."""
@@ -147,6 +148,49 @@ def steps(device: Device, torch: Torch, batches: tuple[int, ...] = (64, 128)) ->
             yield Row(f"step of the {name}, batch {batch}", compare(runs))
 
 
+def trainings(device: Device, torch: Torch, rounds: int = 3) -> Iterator[Row]:
+    """The course's training, one epoch over the shipped digits, their way to the device included: the same script."""
+    digits = data.mnist(source="subset")
+    order = np.random.default_rng(0).permutation(len(digits))
+    batches = [order[i : i + 64] for i in range(0, len(order), 64)]
+
+    def epoch(model: Any, library: Any, loss_of: Any, tensor: Any, steps: int) -> float:
+        """The last batch's loss, of the epoch or of its first steps."""
+        optimiser = library.Adam(model.parameters(), lr=2e-3)
+        schedule = library.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, total_iters=len(batches))
+        for indices in batches[:steps]:
+            images, labels = digits.batch(indices)
+            optimiser.zero_grad()
+            loss = loss_of(model(tensor(images)), tensor(labels))
+            loss.backward()
+            optimiser.step()
+            schedule.step()
+        return float(loss.item())
+
+    def ours(steps: int) -> float:
+        return epoch(course_cnn(), optim, F.cross_entropy, gg.tensor, steps)
+
+    def theirs(steps: int) -> float:
+        t = torch.torch
+
+        def tensor(host: np.ndarray) -> Any:
+            return torch.tensor(host.astype(np.int64) if host.dtype == np.int32 else host)
+
+        return epoch(course_cnn(library=t.nn).to(torch.device), t.optim, t.nn.functional.cross_entropy, tensor, steps)
+
+    runs = {"gpugrad": ours} | ({"PyTorch": theirs} if torch else {})
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for run in runs.values():
+        run(10)  # builds kernels
+    for _ in range(rounds):
+        for name, run in runs.items():
+            begin = time.perf_counter()
+            run(len(batches))
+            times[name].append(time.perf_counter() - begin)
+    seconds = {name: statistics.median(t) for name, t in times.items()}
+    yield Row(f"course CNN, 1 epoch of {len(digits):,} digits", seconds, unit="s")
+
+
 # Kernels
 
 
@@ -208,18 +252,45 @@ def memory_bound(device: Device, torch: Torch) -> Iterator[Row]:
 
 
 def overheads(device: Device, torch: Torch) -> Iterator[Row]:
-    """What Python costs: small operations without waiting for them, and the import."""
+    """What a small operation costs the host, of which Python's part is all but the driver's enqueue; and the import."""
     small = np.ones((8, 8), np.float32)
     plain, tracked = gg.tensor(small), gg.tensor(small, requires_grad=True)
     for name, x in (("x + x, 8 x 8", plain), ("x + x, 8 x 8, recorded", tracked)):
-        runs: dict[str, tuple[Run, Run]] = {"gpugrad": (partial(operator.add, x, x), _nothing)}
+        run: Run = partial(operator.add, x, x)
+        # Few calls at a time, or the queue fills up and the device is measured.
+        seconds = {"gpugrad": _least(run, device.synchronize, 50, 60)}
         if torch:
             tx = torch.tensor(small).requires_grad_(x.requires_grad)
-            runs["PyTorch"] = (partial(operator.add, tx, tx), _nothing)
-        # Few calls at a time, or the queue fills up and the device is measured.
-        yield Row(name, compare(runs, rounds=15, seconds=0.002), unit="us")
-        device.synchronize()
+            seconds["PyTorch"] = _least(partial(operator.add, tx, tx), torch.wait, 50, 60)
+        yield Row(name, seconds, unit="us")
+        with _no_enqueue():
+            yield Row(f"{name}: Python's part", {"gpugrad": _least(run, _nothing, 50, 400)}, unit="us")
     yield Row("import gpugrad, beyond NumPy", {"gpugrad": _import_seconds()})
+
+
+def _least(run: Run, wait: Run, calls: int, rounds: int) -> float:
+    """The time of one call in the quickest of the rounds: what is not Python's own only adds to it."""
+    times = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        for _ in range(calls):
+            run()
+        times.append((time.perf_counter() - begin) / calls)
+        wait()
+    return min(times)
+
+
+@contextlib.contextmanager
+def _no_enqueue() -> Iterator[None]:
+    """Kernels are prepared, and never handed to the driver."""
+    import pyopencl as cl
+
+    real = cl.enqueue_nd_range_kernel
+    cl.enqueue_nd_range_kernel = lambda *args, **kwargs: None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        cl.enqueue_nd_range_kernel = real
 
 
 def traces(device: Device, torch: Torch) -> Iterator[Row]:
@@ -254,6 +325,7 @@ def _import_seconds() -> float:
 
 
 SECTIONS: dict[str, Callable[[Device, Torch], Iterator[Row]]] = {
+    "train": trainings,
     "steps": steps,
     "gemm": gemms,
     "ladder": ladders,

@@ -56,6 +56,29 @@ def test_bench_lists_its_sections_when_a_name_is_wrong(capsys):
     assert "steps" in capsys.readouterr().err
 
 
+def test_python_is_timed_without_the_driver_which_is_then_put_back(device):
+    import gpugrad as gg
+    from gpugrad.bench import _no_enqueue
+
+    x, y = gg.ones(3), gg.zeros(3)
+    with _no_enqueue():
+        y.add_(x)
+    assert y.tolist() == [0, 0, 0], "nothing reached the device"
+    y.add_(x)
+    assert y.tolist() == [1, 1, 1]
+
+
+def test_the_bench_times_the_training_script(device, monkeypatch):
+    from gpugrad import bench, data
+
+    digits = data.mnist(source="subset")
+    few = data.ImageDataset(digits.images[:130], digits.labels[:130], "a few")
+    monkeypatch.setattr(bench.data, "mnist", lambda source: few)
+    (row,) = bench.trainings(device, None, rounds=1)  # beside nothing: two libraries on few cores take turns for long
+    assert row.name == "course CNN, 1 epoch of 130 digits"
+    assert all(cell.endswith(" s") and float(cell[:-2]) > 0 for cell in row.cells())
+
+
 @pytest.mark.parametrize("arguments", [["train", "--help"], ["--version"]])
 def test_help_loads_no_device(arguments):
     code = f"import sys; from gpugrad.cli import main\ntry: main({arguments})\nexcept SystemExit: pass\n"
