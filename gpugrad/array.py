@@ -20,14 +20,14 @@ Shape = tuple[int, ...]
 class State:
     """What all Arrays on the same memory share: how often it was written, and by whom last."""
 
-    __slots__ = ("shared", "version", "writer")
+    __slots__ = ("lookers", "version", "writer")
 
     def __init__(self) -> None:
         self.version = 0
         #: None: nobody wrote it yet; "host"; or the number of the launch that did.
         self.writer: str | int | None = None
-        #: Set once a second tensor looks at the same memory (reshape, view, detach).
-        self.shared = False
+        #: Tensors that look at this memory, where several do or did; autograd/sharing.py says how.
+        self.lookers: dict[int, Any] | None = None
 
 
 class Array:

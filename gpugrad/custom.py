@@ -86,10 +86,14 @@ class CustomKernel:
         local_size: int | Size | None = None,
         checked: bool | None = None,
     ) -> None:
+        given = args
         args = tuple(getattr(a, "array", a) if not isinstance(a, np.ndarray) else a for a in args)
         device = next((a.device for a in args if isinstance(a, Array)), None) or current_device()
         compiled = self.on(device)
         checked_args = self._check(compiled, device, args)
+        for i in compiled.written:
+            if getattr(given[i], "_copied_by", None) is not None:
+                _refuse_copy(compiled, i, given[i]._copied_by)
         _check_local_memory(compiled, checked_args)
         size = _size(global_size, "global_size")
         local = _local_size(size, local_size, device)
@@ -179,6 +183,16 @@ def _refuse_opaque(compiled: Compiled) -> None:
                 f"{compiled.name} takes {p.type} {p.name}; gpugrad passes buffers, local memory, numbers and vectors. "
                 "Read from a buffer (__global const float *) instead"
             )
+
+
+def _refuse_copy(compiled: Compiled, i: int, origin: str) -> None:
+    """Raise where what the kernel writes would go nowhere: into a copy that no one looks at."""
+    p = compiled.parameters[i]
+    raise KernelArgumentError(
+        f"{compiled.name}: argument {i + 1}, {p.type} {p.name}, may be written, and the tensor came from {origin}, "
+        "which copies in gpugrad: the original would stay as it is. Call .clone() to have a copy to write, or declare "
+        f"the argument const if {compiled.name} only reads it"
+    )
 
 
 def _by_value(where: str, p: Parameter, a: Any) -> Any:

@@ -7,6 +7,7 @@ import weakref
 import numpy as np
 import pytest
 
+import gpugrad as gg
 from gpugrad.array import Array
 from gpugrad.build_errors import explain
 from gpugrad.custom import kernel
@@ -257,6 +258,20 @@ def test_a_kernel_nobody_holds_is_gone_with_its_program_and_its_checked_form(dev
 def test_wrong_arguments_are_named(device, args, error, message):
     with pytest.raises(error, match=message):
         kernel(ADD)(*args(floats(1, 2)), global_size=2)
+
+
+def test_a_copy_is_not_written_as_the_original_would_stay_as_it_is(device):
+    fill = gg.kernel("__kernel void fill(__global float *x) { x[get_global_id(0)] = 1; }")
+    x = gg.zeros(2, 4)
+    with pytest.raises(gg.KernelArgumentError, match=r"fill: argument 1, float\* x, .*came from indexing.*\.clone\(\)"):
+        fill(x[0], global_size=4)
+    assert x.numpy().sum() == 0
+    y = x[0].clone()
+    fill(y, global_size=4)
+    assert y.tolist() == [1, 1, 1, 1]
+    read = gg.kernel("__kernel void twice(__global const float *x, __global float *y) { y[0] = 2 * x[0]; }")
+    read(gg.ones(2, 2).T, y, global_size=1)
+    assert y.tolist() == [2, 1, 1, 1]
 
 
 def test_a_buffer_of_another_type_is_refused(device):

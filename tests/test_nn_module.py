@@ -400,6 +400,9 @@ def test_initialisation_of_a_copy_is_refused_as_it_would_go_nowhere(device, name
 
 def test_a_parameter_shares_memory_and_says_so():
     data = gg.ones(2)
-    nn.Parameter(data)
+    parameter = nn.Parameter(data)
     with pytest.raises(gg.AutogradError):
         data.add_(gg.ones(2, requires_grad=True))
+    with gg.no_grad():
+        data.add_(1)
+    assert parameter.tolist() == [2, 2]

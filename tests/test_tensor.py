@@ -358,7 +358,16 @@ def test_a_leaf_that_requires_a_gradient_is_not_changed_while_recording(device):
     assert x.is_leaf and x.requires_grad
 
 
-@pytest.mark.parametrize("look", [lambda y: y.reshape(4), lambda y: y.view(4), lambda y: y.detach()])
+LOOKS = {
+    "reshape": lambda y: y.reshape(4),
+    "view": lambda y: y.view(4),
+    "flatten of unsqueeze": lambda y: y.unsqueeze(0).flatten(),
+    "a leaf": lambda y: y.detach().requires_grad_(),
+    "Parameter": Parameter,
+}
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
 def test_recorded_changes_of_shared_memory_are_refused(device, look):
     x = gg.ones(2, 2, requires_grad=True)
     y = x * 1
@@ -368,6 +377,107 @@ def test_recorded_changes_of_shared_memory_are_refused(device, look):
     with gg.no_grad():
         y.add_(1)
     assert other.tolist()[0] in (2, [2, 2])
+
+
+@pytest.mark.parametrize("base", [lambda: gg.ones(4), lambda: gg.ones(4).detach()])
+def test_a_look_without_a_history_would_miss_the_one_that_a_change_brings(device, base):
+    x, y = gg.ones(4, requires_grad=True), base()
+    look = y.view(2, 2)
+    again = look.view(4)
+    del look
+    for seen in (y, again):
+        with pytest.raises(gg.AutogradError, match="same memory"):
+            seen.add_(x)
+    del again, seen
+    y.add_(x)
+    assert y.requires_grad and y.tolist() == [2, 2, 2, 2]
+
+
+def test_a_change_of_what_detach_gave_is_refused_where_it_would_change_a_result_with_a_history(device):
+    x = gg.ones(2, requires_grad=True)
+    y = x * 1
+    d = y.detach()
+    with pytest.raises(gg.AutogradError, match="same memory"):
+        d.add_(x)
+
+
+RESULTS = {
+    "linear of a batch of rows": lambda x: gg.nn.functional.linear(x.reshape(2, 3, 4), gg.ones(5, 4)),
+    "matrix times vector": lambda x: x @ gg.ones(4),
+    "conv2d of one image": lambda x: gg.nn.functional.conv2d(x.reshape(1, 6, 4), gg.ones(2, 1, 3, 3), gg.ones(2)),
+    "a tensor that was looked at for a moment": lambda x: (y := x * 1, y.reshape(24).sum())[0],
+    "a tensor that is logged": lambda x: (y := x * 1, LOGGED.append(y.detach()))[0],
+}
+LOGGED = []
+
+
+@pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
+def test_results_that_no_living_tensor_looks_at_can_be_changed(device, make):
+    x = gg.ones(6, 4, requires_grad=True)
+    y = make(x)
+    (want,) = gg.grad(y.sum(), x, retain_graph=True)
+    y += 1
+    y *= 2
+    y.sum().backward()
+    assert x.grad.tolist() == (want * 2).tolist()
+    LOGGED.clear()
+
+
+def test_a_parameter_that_is_reshaped_in_each_step_remembers_few_of_them(device):
+    w = gg.ones(4, requires_grad=True)
+    for _ in range(100):
+        w.reshape(2, 2).sum()
+    assert len(w.array.state.lookers) < 20
+
+
+def test_detach_of_a_copy_is_a_copy_still(device):
+    x = gg.ones(2, 2)
+    for copied in (x[0], x.T, x.permute(1, 0)):
+        with pytest.raises(gg.AutogradError, match=r"zero_: this tensor came from .*x\[i\] = v"):
+            copied.detach().zero_()
+
+
+# Gradients that are set by hand
+
+
+def test_grad_takes_what_fits_and_adds_to_it(device):
+    x = gg.ones(2, 2, requires_grad=True)
+    for given in (gg.tensor([[1.0, 2.0], [3.0, 4.0]]).T, gg.ones(3, 2, 2)[1]):
+        want = given.numpy() + 5
+        x.grad = given
+        (x * 5).sum().backward()
+        np.testing.assert_array_equal(x.grad.numpy(), want)
+        x.grad.mul_(0)
+    kept = gg.zeros(2, 2)
+    x.grad = kept
+    assert x.grad is kept
+    x.grad = None
+    assert x.grad is None
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "match"),
+    [
+        (lambda x: gg.ones(3), ValueError, r"grad: the gradient is float32\(3,\); it must be like .* float32\(2, 2\)"),
+        (lambda x: gg.ones(2, 2, dtype=gg.float64), ValueError, "grad: the gradient is float64"),
+        (lambda x: np.ones((2, 2)), TypeError, "grad: the gradient is ndarray; it must be a tensor or None"),
+        (lambda x: x, ValueError, "its own gradient"),
+    ],
+)
+def test_grad_refuses_what_does_not_fit(device, value, error, match):
+    x = gg.ones(2, 2, requires_grad=True)
+    with pytest.raises(error, match=match):
+        x.grad = value(x)
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("f", [lambda x: x.mean(), lambda x: gg.cat([x, x]).sum(), lambda x: x.T.sum()])
+def test_gradients_of_grad_are_the_callers_to_change(device, f):
+    x = gg.ones(2, 2, requires_grad=True)
+    (g,) = gg.grad(f(x), x)
+    before = g.tolist()
+    g.add_(1)
+    assert g.tolist() == [[v + 1 for v in row] for row in before]
 
 
 def test_backward_notices_that_a_saved_tensor_was_changed(device):

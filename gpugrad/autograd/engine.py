@@ -60,13 +60,15 @@ def grad(
     roots = _roots(outputs, given, "grad")
     run = _Run(roots, wanted, retain_graph, create_graph)
     run.go()
-    found = tuple([wanted[_key(edge(t))] for t in inputs])
+    found: list[Tensor | None] = [wanted[_key(edge(t))] for t in inputs]
     for i, gradient in enumerate(found):
         if gradient is None and not allow_unused:
             raise AutogradError(
                 f"grad: outputs do not depend on inputs[{i}]; pass allow_unused=True to get None for it"
             )
-    return found
+        if gradient is not None and gradient._copied_by is not None:
+            found[i] = gradient._of_its_own()  # whatever operation made it, the caller may change it
+    return tuple(found)
 
 
 def _flags(name: str, retain_graph: bool | None, create_graph: bool) -> tuple[bool, bool]:
@@ -223,15 +225,15 @@ class _Run:
     def deliver(self, leaf: Tensor, gradient: Tensor, own: bool) -> None:
         if self.wanted is not None:
             self.wanted[id(leaf)] = gradient
-        elif leaf.grad is None:
+        elif leaf._grad is None:
             gradient = gradient if own else gradient.clone()
-            leaf.grad = gradient if self.create else gradient.detach()
+            leaf._grad = gradient if self.create or not gradient._requires_grad else gradient.detach()
             # Whatever operation made it, a gradient is its owner's to change.
-            leaf.grad._copied_by = None
+            leaf._grad._copied_by = None
         elif self.create:
-            leaf.grad = leaf.grad + gradient
-        else:  # in place, whatever history it has or copy it is
-            binary("add", leaf.grad.array, gradient.array, out=leaf.grad.array)
+            leaf._grad = leaf._grad + gradient
+        else:  # in place, whatever history it has
+            binary("add", leaf._grad.array, gradient.to(leaf._grad.dtype).array, out=leaf._grad.array)
 
 
 def _check(node: Node, target: Any, result: Any) -> None:

@@ -18,6 +18,7 @@ from . import ops
 from .function import Function
 from .mode import is_grad_enabled
 from .ops.elementwise.operands import array_of, beside
+from .sharing import seen_elsewhere
 from .tensor import Tensor
 
 
@@ -95,7 +96,7 @@ def _recorded(name: str, tensor: Tensor, args: tuple[Any, ...]) -> bool:
             f"{name}: a leaf that requires a gradient is changed in place, which cannot be recorded. Do it under "
             "gpugrad.no_grad(), or work on a .clone()"
         )
-    if tensor.array.state.shared:
+    if seen_elsewhere(tensor):
         raise AutogradError(
             f"{name}: another tensor looks at the same memory (through reshape, view or detach), and would not know of "
             "the change in its history. Work on a .clone()"
@@ -105,9 +106,7 @@ def _recorded(name: str, tensor: Tensor, args: tuple[Any, ...]) -> bool:
 
 def _before(tensor: Tensor) -> Tensor:
     """`tensor` as it is now, with the history it has now."""
-    before = Tensor._wrap(tensor.array)
-    before._requires_grad, before.grad_fn, before._output = tensor._requires_grad, tensor.grad_fn, tensor._output
-    return before
+    return tensor._of_its_own()
 
 
 def _take_history(tensor: Tensor, after: Tensor) -> Tensor:

@@ -9,11 +9,12 @@ import numpy as np
 
 from ..array import Array, Shape
 from ..device import Device
-from ..dtypes import float32, is_float
+from ..dtypes import computed_in, float32, is_float
 from ..errors import AutogradError
 from ..kernels.checks import boolean
 from ..kernels.elementwise import copy
 from .function import _tensor_classes
+from .sharing import share
 
 Number = float  # a name that Tensor.float does not hide
 
@@ -25,13 +26,13 @@ class Tensor:
     gradient that `backward` left on a leaf; `grad_fn` the operation that made it (None for a leaf).
     """
 
-    __slots__ = ("__weakref__", "_copied_by", "_output", "_requires_grad", "array", "grad", "grad_fn")
+    __slots__ = ("__weakref__", "_copied_by", "_grad", "_output", "_requires_grad", "array", "grad_fn")
     __array_priority__ = 1000  # np_array * tensor is the tensor's business
 
     array: Array
     _copied_by: str | None
     _output: int
-    grad: Tensor | None
+    _grad: Tensor | None
     grad_fn: Any
     _requires_grad: bool
 
@@ -46,7 +47,7 @@ class Tensor:
     def _wrap(array: Array) -> Tensor:
         """A tensor with no history on `array`."""
         t = Tensor.__new__(Tensor)
-        t.array, t._requires_grad, t.grad, t.grad_fn, t._output = array, False, None, None, 0
+        t.array, t._requires_grad, t._grad, t.grad_fn, t._output = array, False, None, None, 0
         t._copied_by = None
         return t
 
@@ -75,6 +76,15 @@ class Tensor:
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         self.requires_grad_(value)
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that `backward` added up here; set it to None, or to a tensor of this one's shape and dtype."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        self._grad = None if value is None else _gradient_for(self, value)
 
     @property
     def is_leaf(self) -> bool:
@@ -161,6 +171,12 @@ class Tensor:
         if self.grad_fn is not None:
             raise AutogradError("pickle: this tensor was computed, and its history cannot be pickled; use .detach()")
         return _unpickle, (type(self), self.array.numpy(), self.requires_grad)
+
+    def _of_its_own(self) -> Tensor:
+        """The same memory and history, and nobody's copy any more: it may be changed in place."""
+        twin = Tensor._wrap(self.array)
+        twin._requires_grad, twin.grad_fn, twin._output = self._requires_grad, self.grad_fn, self._output
+        return twin
 
     def _like(self, array: Array) -> Tensor:
         """A leaf of this class on another array."""
@@ -428,8 +444,10 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """The same memory without a history."""
-        self.array.state.shared = True
-        return Tensor._wrap(self.array)
+        twin = Tensor._wrap(self.array)
+        twin._copied_by = self._copied_by
+        share(self, twin, apart=True)
+        return twin
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         requires_grad = boolean("requires_grad_", "requires_grad", requires_grad)
@@ -457,6 +475,23 @@ def _unpickle(cls: type[Tensor], host: np.ndarray, requires_grad: bool) -> Tenso
     tensor = Tensor._wrap(Array.from_numpy(host))
     tensor.__class__ = cls
     return tensor.requires_grad_(requires_grad)
+
+
+def _gradient_for(tensor: Tensor, value: Any) -> Tensor:
+    """`value` as the `.grad` of `tensor`: it fits, and may be changed in place, whatever operation made it."""
+    if value.__class__ not in _tensor_classes:
+        raise TypeError(f"grad: the gradient is {type(value).__name__}; it must be a tensor or None")
+    if value is tensor:
+        raise ValueError("grad: a tensor cannot be its own gradient; give it a .clone()")
+    # A GradScaler leaves float32 gradients on half parameters.
+    if value.shape != tensor.shape or value.dtype not in (tensor.dtype, computed_in(tensor.dtype)):
+        raise ValueError(
+            f"grad: the gradient is {value.dtype}{value.shape}; it must be like the tensor, "
+            f"{tensor.dtype}{tensor.shape}"
+        )
+    if value.device is not tensor.device:
+        raise ValueError(f"grad: the gradient is on {value.device}, the tensor on {tensor.device}; put both on one")
+    return value if value._copied_by is None else value._of_its_own()
 
 
 def _booleans(operator: str, x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..autograd.sharing import share
 from ..autograd.tensor import Tensor
 
 
@@ -13,9 +14,9 @@ class Parameter(Tensor):
     def __init__(self, data: Tensor, requires_grad: bool = True):
         if not isinstance(data, Tensor):
             raise TypeError(f"Parameter: data is {type(data).__name__}; it must be a tensor, such as gpugrad.zeros(3)")
-        self.array, self._requires_grad, self.grad, self.grad_fn, self._output = data.array, False, None, None, 0
+        self.array, self._requires_grad, self._grad, self.grad_fn, self._output = data.array, False, None, None, 0
         self._copied_by = None
-        data.array.state.shared = True
+        share(data, self, apart=True)
         self.requires_grad_(requires_grad)
 
     def __repr__(self) -> str:

@@ -15,6 +15,7 @@ from ...dtypes import promote
 from ...kernels import strided as K
 from ...kernels.checks import axes, axis
 from ..function import Function
+from ..sharing import share
 from ..tensor import Tensor
 from . import elementwise as E
 from .elementwise import check_tensor
@@ -24,8 +25,9 @@ class Reshape(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
         ctx.shape = x.shape
-        x.array.state.shared = True
-        return Tensor._wrap(x.array.reshape(shape))
+        out = Tensor._wrap(x.array.reshape(shape))
+        share(x, out)
+        return out
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
