@@ -198,7 +198,7 @@ def test_large_arrays_send_only_what_was_touched_and_groups_come_when_asked_for(
     assert len(json.dumps(figure.data)) < 1_000_000
     sent = []
     figure.send = sent.append
-    figure._asked(figure, {"ask": "group", "group": 599}, [])
+    figure.asked_group(figure, {"ask": "group", "group": 599}, [])
     assert sent[0]["group"] == 599 and unpack(sent[0]["chunk"]["index"]).max() == n - 1
 
 

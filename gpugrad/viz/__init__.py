@@ -14,12 +14,24 @@ from ..trace import LaunchTrace
 from ..trace import stepper as _text
 
 if TYPE_CHECKING:
+    from .cell_figures import broadcasting, conv2d, pooling
+    from .family_figures import gemm, reduce, softmax
     from .launch_figure import stepper
     from .unfold_figure import col2im, im2col
 
-_FIGURES = {"stepper": "launch_figure", "im2col": "unfold_figure", "col2im": "unfold_figure"}
+_FIGURES = {
+    "stepper": "launch_figure",
+    "im2col": "unfold_figure",
+    "col2im": "unfold_figure",
+    "pooling": "cell_figures",
+    "broadcasting": "cell_figures",
+    "conv2d": "cell_figures",
+    "gemm": "family_figures",
+    "softmax": "family_figures",
+    "reduce": "family_figures",
+}
 
-__all__ = ["col2im", "im2col", "stepper"]
+__all__ = ["broadcasting", "col2im", "conv2d", "gemm", "im2col", "pooling", "reduce", "softmax", "stepper"]
 
 
 def __getattr__(name: str) -> Any:

@@ -17,43 +17,41 @@ from .words import by_shape, num
 SIGN = {"load": "r", "store": "w", "atomic": "a"}
 
 
-class LaunchFigure(Figure):
+class LaunchView(Figure):
     """A recorded launch, step by step. `work_item` (a flat number) and `step` say where one is."""
 
-    _esm = script("stepper.js")
+    _esm = script("tree.js", "stepper.js")
     work_item = traitlets.Int(0).tag(sync=True)
-    step = traitlets.Int(0).tag(sync=True)
+    step = traitlets.Int(0, min=0).tag(sync=True)
     position = ("work_item", "step")
+    launch: LaunchTrace
+    steps: Steps
 
-    def __init__(self, launch: LaunchTrace, title: str, lead: str, **extra: Any) -> None:
-        self.show_launch(launch, title, lead, **extra)
-        super().__init__(data=self._data, work_item=self.steps.first(), step=0)
-        self.on_msg(self._asked)
-
-    def show_launch(self, launch: LaunchTrace, title: str, lead: str, **extra: Any) -> None:
+    def record(self, launch: LaunchTrace, title: str, lead: str, **extra: Any) -> dict[str, Any]:
+        """Make this launch the one that is shown -> its data."""
         self.launch, self.steps = launch, Steps(launch)
-        self._data = {**self.steps.data(title, lead, launch.device), **extra}
+        return {**self.steps.data(title, lead, launch.device), **extra}
 
-    def _asked(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
+    def asked_group(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
         """The browser asks for the events of a group that it does not have."""
         if content.get("ask") == "group":
             group = int(content["group"])
             self.send({"group": group, "chunk": self.steps.chunk(group)})
 
-    @traitlets.validate("work_item", "step")
+    @traitlets.validate("work_item")
     def _in_range(self, proposal: Any) -> int:
-        """A position that exists: the browser and Python both may set it."""
-        value, name = int(proposal["value"]), proposal["trait"].name
-        items = self.steps.items
-        if name == "work_item" and not 0 <= value < items:
+        value, items = int(proposal["value"]), self.steps.items
+        if not 0 <= value < items:
             raise traitlets.TraitError(f"work_item is {value}; the launch has {items} (0 to {items - 1})")
-        return max(0, value)
+        return value
+
+    def name(self) -> str:
+        return f"Stepper on {self.launch.kernel}"
 
     def head(self) -> str:
-        s = self.steps
-        g, l, _ = s.sizes
-        return (f"Stepper on {self.launch.kernel}, {by_shape(g)} work-items in groups of {by_shape(l)}, "
-                f"{len(self.launch.columns):,} events")  # fmt: skip
+        g, l, _ = self.steps.sizes
+        events = f"{len(self.launch.columns):,} events"
+        return f"{self.name()}, {by_shape(g)} work-items in groups of {by_shape(l)}, {events}"
 
     def describe(self) -> str:
         steps = self.steps.of(self.work_item)
@@ -80,11 +78,20 @@ class LaunchFigure(Figure):
         return Picture(info.name, shape_note(shape, info.space), shape, cell, fit([] if before is None else before))
 
 
+class LaunchFigure(LaunchView):
+    """Any recorded launch."""
+
+    def __init__(self, launch: LaunchTrace, title: str, lead: str) -> None:
+        data = self.record(launch, title, lead)
+        super().__init__(data=data, work_item=self.steps.first(), step=0)
+        self.on_msg(self.asked_group)
+
+
 def stepper(launch: LaunchTrace | Trace, *, title: str | None = None, lead: str | None = None) -> LaunchFigure:
     """Any recorded launch, a step at a time: the source with the running expression marked, the buffers as grids.
 
     launch: `t.launches[i]` of `with gg.trace() as t:`, or a trace of one launch. Record with `watch="*"` to see private
-    variables too. Large arrays are cropped, and events beyond 30,000 are fetched when you choose a work-item of their
+    variables too. Large arrays are cropped, and events beyond 50,000 are fetched when you choose a work-item of their
     group. `.work_item` and `.step` hold where you are, `.describe()` says it in words, `.save("page.html")` writes a
     page that works without a kernel. ValueError if the launch holds no events.
     """

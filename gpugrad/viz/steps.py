@@ -16,12 +16,12 @@ from ..source import KINDS
 from ..trace.events import ASSIGN, ATOMIC, BARRIER, LOAD, OUTSIDE, PRIVATE, ROW, SKEW, STORE, values
 from ..trace.launch import LaunchTrace
 from .lines import kept_lines
-from .words import bracket, by_shape, listed, num, numbers, pack, pack_numbers, trimmed
+from .words import bracket, by_shape, listed, num, numbers, pack, pack_integers, pack_numbers, trimmed
 
 VERB = {"load": "reads", "store": "writes", "atomic": "updates", "assign": "sets"}
 FLOATS = ("float", "double", "half")
 MAX_CELLS = 40_000  # of a buffer whose contents are sent; of larger ones only what was touched is known
-MAX_EVENTS = 30_000  # sent at once; the rest group by group, when somebody looks there
+MAX_EVENTS = 50_000  # sent at once; the rest group by group, when somebody looks there
 
 
 @dataclass
@@ -264,6 +264,7 @@ class Steps:
         }  # fmt: skip
 
     def site(self, i: int) -> dict[str, Any]:
+        """A place of the source; `data`: what it assigns is no index, so that it is a step of its own."""
         s = self.t.sites[i]
         data = s.scalar in FLOATS
         return {"kind": s.kind, "start": s.start, "end": s.end, "name": s.name, "text": s.text, "data": data}
@@ -298,10 +299,10 @@ class Steps:
         sizes = np.array([*self.t.element_sizes, 1])[c.buffer]
         items, counts = np.unique(c.item, return_counts=True)
         return {
-            "items": pack(items, "u4"), "counts": pack(counts, "u4"), "site": pack(c.site, "u2"),
-            "buffer": pack(np.where(c.buffer < 0, -1, c.buffer), "i1"), "index": pack(c.offset // sizes, "i4"),
-            "value": pack_numbers(self.value[rows]), "phase": pack(c.phase, "u2"), "lane": pack(c.lane, "u1"),
-            "fault": pack(c.flags & (OUTSIDE | SKEW), "u1"),
+            "items": pack_integers(items), "counts": pack_integers(counts), "site": pack_integers(c.site),
+            "buffer": pack_integers(np.where(c.buffer < 0, -1, c.buffer)), "index": pack_integers(c.offset // sizes),
+            "value": pack_numbers(self.value[rows]), "phase": pack_integers(c.phase), "lane": pack_integers(c.lane),
+            "fault": pack_integers(c.flags & (OUTSIDE | SKEW)),
         }  # fmt: skip
 
     def loads(self) -> dict[str, int]:

@@ -5,54 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import traitlets
 
 from .. import kernels
 from ..array import Array
-from ..autograd.tensor import Tensor
 from ..kernels.geometry import Pair, window
 from ..trace import trace
-from .figure import Explorer
-from .page import script
+from .map_figure import MapFigure, array_of, digits, pair_text, side
 from .relation import Relation
-from .still import Picture, fit, still
 from .words import bracket, by_shape, nbytes, num
 
 # col2im's "planes" keeps the sums of many pixels at once: its loads do not tell to which of them a cell goes.
 VARIANTS = {"im2col": ["naive", "window", "rows"], "col2im": ["gather", "scatter"]}
 ARGS = ("KH", "KW", "SH", "SW", "PH", "PW", "DH", "DW", "OH", "OW")
-
-
-def array_of(function: str, name: str, value: Any, ndim: int) -> Array:
-    """What a user gives as an image or a matrix (a tensor, an Array, or what NumPy takes), on the device."""
-    if isinstance(value, Tensor):
-        value = value.array
-    if not isinstance(value, Array):
-        try:
-            value = Array.from_numpy(np.asarray(value, dtype="f4"))
-        except (TypeError, ValueError):
-            raise TypeError(f"{function}: {name} is {type(value).__name__}; give an array of numbers") from None
-    if len(value.shape) != ndim:
-        raise ValueError(f"{function}: {name} has shape {value.shape}; it needs {ndim} axes")
-    if 0 in value.shape:
-        raise ValueError(f"{function}: {name} has shape {value.shape}, with no elements: there is nothing to draw")
-    return value
-
-
-def digits(shape: tuple[int, ...], seed: int) -> Array:
-    """Small whole numbers, the same in every run: easy to follow with the eye."""
-    return Array.from_numpy(np.random.default_rng(seed).integers(0, 10, shape).astype("f4"))
-
-
-def side(value: int | Pair) -> int | Pair:
-    """A pair of equal numbers as one number."""
-    if isinstance(value, (tuple, list)) and len(value) == 2 and value[0] == value[1]:
-        return int(value[0])
-    return value
-
-
-def pair_text(value: int | Pair) -> str:
-    return f"{value}×{value}" if isinstance(value, int) else f"{value[0]}×{value[1]}"
 
 
 GEOMETRY = (
@@ -67,12 +31,9 @@ SIZES = (
 )
 
 
-class Unfold(Explorer):
+class Unfold(MapFigure):
     """What im2col and col2im share. `pos` is the output position, or the pixel."""
 
-    _esm = script("links.js", "map.js")
-    pos = traitlets.Int(0).tag(sync=True)
-    position = ("pos",)
     spread = ("kernel", "stride", "padding", "dilation")
 
     def __init__(self, given: Array | None, params: dict[str, Any]) -> None:
@@ -96,17 +57,6 @@ class Unfold(Explorer):
     def sizes(self) -> str:
         raise NotImplementedError
 
-    def frame(self, names: list[str], signs: list[dict[int, str]]) -> str:
-        """The first frame: both buffers, with the cells that wear a sign."""
-        pictures = []
-        for name, shape, values, worn in zip(names, self.shapes, self.relation.values, signs, strict=True):
-
-            def cell(i: int, values: np.ndarray = values, worn: dict[int, str] = worn) -> tuple[str, str]:
-                return num(values[i]), worn.get(i, "")
-
-            pictures.append(Picture(name, by_shape(shape), shape, cell, fit(values)))
-        return still(self.data["title"], f"{self.head()}. {self.describe()}", pictures, self.relation.caption(""))
-
     def labels(self, params: dict[str, Any], C: int, OH: int, OW: int) -> dict[str, Any]:
         w = window(self.function, params["kernel"], 1, 0, 1)
         return {"rows": [C, w.KH, w.KW], "cols": [OH, OW]}
@@ -123,7 +73,7 @@ class Im2col(Unfold):
         r.check_size("im2col")
         a = t.launches[0].args
         self.args = {k: int(a[k]) for k in ARGS}
-        self.shapes = [t.launches[0].buffer(n).shape for n in ("x", "col")]
+        self.names, self.shapes = ["x", "col"], [t.launches[0].buffer(n).shape for n in ("x", "col")]
         data = r.data(self.shapes)
         data["buffers"][0] |= {"pad": [self.args["PH"], self.args["PW"]], "axes": ["N", "C", "H", "W"]}
         data["buffers"][1] |= {"note": f"{by_shape(self.shapes[1][-2:])}, rows c,kh,kw"}
@@ -166,7 +116,7 @@ class Im2col(Unfold):
     def first_frame(self) -> str:
         written = set(self.cells(0))
         read = {i for o in written for _, i in self.relation.sources(o)}
-        return self.frame(["x", "col"], [dict.fromkeys(read, "r"), dict.fromkeys(written, "w")])
+        return self.frame([dict.fromkeys(read, "r"), dict.fromkeys(written, "w")])
 
 
 class Col2im(Unfold):
@@ -185,8 +135,8 @@ class Col2im(Unfold):
         self.relation = r = Relation(launch, ("col",), out)
         r.check_size("col2im")
         self.args = {k: int(launch.args[k]) for k in ARGS}
-        self.shapes = [launch.buffer(n).shape for n in ("col", out)]
-        data = r.data(self.shapes, ["col", "x"])
+        self.names, self.shapes = ["col", "x"], [launch.buffer(n).shape for n in ("col", out)]
+        data = r.data(self.shapes, self.names)
         data["buffers"][0] |= {"note": f"{by_shape(self.shapes[0][-2:])}, rows c,kh,kw"}
         data["buffers"][1] |= {"pad": [self.args["PH"], self.args["PW"]], "axes": ["N", "C", "H", "W"]}
         return {
@@ -220,7 +170,7 @@ class Col2im(Unfold):
 
     def first_frame(self) -> str:
         read = dict.fromkeys((i for _, i in self.relation.sources(0)), "r")
-        return self.frame(["col", "x"], [read, {0: "a" if self.relation.atomic else "w"}])
+        return self.frame([read, {0: "a" if self.relation.atomic else "w"}])
 
 
 def im2col(x: Any = None, kernel_size: int | Pair = 3, stride: int | Pair = 1, padding: int | Pair = 0,

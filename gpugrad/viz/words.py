@@ -21,7 +21,20 @@ def pack(values: Any, dtype: str) -> dict[str, str]:
     return {"type": dtype, "data": base64.b64encode(raw.tobytes()).decode("ascii")}
 
 
-def unpack(packed: dict[str, str]) -> np.ndarray:
+def pack_integers(values: np.ndarray) -> dict[str, Any]:
+    """Integers in the narrowest type that holds them; of equal ones, one and how many."""
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    if low == high:
+        return {"type": "i4", "fill": low, "length": len(values)}
+    for dtype in ("u1", "i1", "u2", "i2"):
+        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
+            return pack(values, dtype)
+    return pack(values, "i4")
+
+
+def unpack(packed: dict[str, Any]) -> np.ndarray:
+    if "fill" in packed:
+        return np.full(packed["length"], packed["fill"], packed["type"])
     return np.frombuffer(base64.b64decode(packed["data"]), "<" + packed["type"])
 
 

@@ -24,6 +24,7 @@ const ARRAYS = { u1: Uint8Array, i1: Int8Array, u2: Uint16Array, i2: Int16Array,
 /** An array as Python packs it: {type, data}, little-endian and in base64, so that NaN and infinity survive. */
 export function unpack(packed) {
   if (packed == null) return null;
+  if (packed.fill != null) return new ARRAYS[packed.type](packed.length).fill(packed.fill);
   const text = atob(packed.data), bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   return new ARRAYS[packed.type](bytes.buffer);

@@ -30,6 +30,12 @@ function draw(model, el) {
   const heard = m => { if (m.error) line.set(say({ v: "x", t: "✕ not possible" }, " " + m.error)); };
   model.on("msg:custom", heard);
 
+  // Numbers for the order of reading, each buffer by itself: those of two factors of one product agree.
+  const order = from => {
+    const count = bufs.map(() => 0), out = new Map();
+    for (const [b, i] of from) out.set(b + ":" + i, String(++count[b]));
+    return kind.ordered && Math.max(...count) > 1 && Math.max(...count) <= 9 ? out : new Map();
+  };
   const wide = fit(function* () { for (const v of values) yield* v.subarray(0, 4000); }());
   const most = st.counts ? Math.max(1, ...Array.from({ length: product(out.shape) }, (_, o) => r.of(o).length)) : 1;
   const grids = bufs.map((b, k) => {
@@ -52,7 +58,8 @@ function draw(model, el) {
     if (st.at && st.at[0] === last) {
       const o = st.at[1], from = r.of(o);
       mark(last, o, made);
-      from.forEach(([b, i], k) => { mark(b, i, "r"); link(b, i, o); if (kind.ordered && from.length > 1) badge.set(b + ":" + i, String(k + 1)); });
+      from.forEach(([b, i]) => { mark(b, i, "r"); link(b, i, o); });
+      order(from).forEach((t, at) => badge.set(at, t));
       words = kind.target(o, from);
     } else if (st.at) {
       const [b, i] = st.at, to = r.uses(b, i);
@@ -63,7 +70,8 @@ function draw(model, el) {
       const one = mine.length === 1;
       for (const o of mine) {
         mark(last, o, one ? made : made + "0");
-        r.of(o).forEach(([b, i], k) => { mark(b, i, one ? "r" : "r0"); if (one) { link(b, i, o); if (kind.ordered && r.of(o).length > 1) badge.set(b + ":" + i, String(k + 1)); } });
+        r.of(o).forEach(([b, i]) => { mark(b, i, one ? "r" : "r0"); if (one) link(b, i, o); });
+        if (one) order(r.of(o)).forEach((t, at) => badge.set(at, t));
       }
       words = kind.words(st.pos, mine);
     }
@@ -84,10 +92,10 @@ function draw(model, el) {
     wires(pairs);
     el.dataset.pos = st.pos;
   }
-  const body = html("div", { class: "map " + d.map }, ...grids.slice(0, -1).map(g => g.el), grids[last].el), wire = links(body);
+  const body = html("div", { class: `map ${d.map} ${d.layout ?? ""}` }, ...grids.slice(0, -1).map(g => g.el), grids[last].el), wire = links(body);
   const box = g => g.svg.getBoundingClientRect();
   function wires(pairs) {
-    if (!pairs.length) { wire([]); return; }             // measuring forces a layout: only where there is a curve to draw
+    if (!pairs.length || bufs.length > 2) { wire([]); return; }      // measuring forces a layout: only for curves that can be told apart
     const first = grids[0], target = grids[last];
     wire(pairs.filter(([b]) => b === 0).flatMap(([b, i, o]) => { const a = first.rect(i), z = target.rect(o); return a && z ? [[a, z]] : []; }), box(first), box(target));
   }
@@ -165,6 +173,7 @@ const KINDS = {
       const each = bufs.slice(0, -1).map((b, k) => [new Set(from.filter(f => f[0] === k).map(f => f[1])).size, b.name]).filter(e => e[0]);
       return [head, " is ", { v: "w", t: "written" }, " from ", each.map((e, k) => [k ? " and " : "", `${e[0]} ${e[0] === 1 ? "cell" : "cells"} of `, { code: e[1] }]), d.does ? `: ${d.does}` : "", "."];
     };
+    const order_ = from => { const most = Math.max(0, ...bufs.map((_, k) => from.filter(f => f[0] === k).length)); return most > 1 && most <= 9; };
     return {
       count: n, label: `cell of ${bufs[last].name}`, ordered: true, text: p => `${x(last, p)}, ${p + 1} of ${n}`, cells: p => [p], where: o => o, words: (p, cells) => made(p, r.of(p)), target: made,
       source: (b, i, to) => to.length ? [{ code: `${x(b, i)} = ${v(b, i)}` }, " is ", { v: "r", t: "read" }, ` for ${to.length} ${to.length === 1 ? "cell" : "cells"} of `, { code: bufs[last].name }, "."] : [{ code: x(b, i) }, " is read for no cell of ", { code: bufs[last].name }, "."],
@@ -174,7 +183,7 @@ const KINDS = {
         const o = at ? at[1] : p, [OH, OW] = bufs[last].shape.slice(-2), plane = Math.floor(o / (OH * OW)), oh = Math.floor(o / OW) % OH, ow = o % OW, planes = w.same ? [plane] : Array.from({ length: w.C }, (_, c) => Math.floor(plane / w.CO) * w.C + c);
         return planes.map(q => ({ p: q, y: oh * w.SH - w.PH, x: ow * w.SW - w.PW, h: (w.KH - 1) * w.DH + 1, w: (w.KW - 1) * w.DW + 1, cls: "fr" }));
       },
-      legend: [["r", "4", "read"], ["w", "4", "written"], [null, "¹", "order of reading"], ...(bufs.some(b => b.pad) ? [[null, "0", "padding: not in memory, nothing is read"]] : [])],
+      legend: [["r", "4", "read"], ["w", "4", "written"], ...(Array.from({ length: n }, (_, o) => order_(r.of(o))).some(Boolean) ? [[null, "¹", "order of reading"]] : []), ...(bufs.some(b => b.pad) ? [[null, "0", "padding: not in memory, nothing is read"]] : [])],
     };
   },
 };

@@ -3,6 +3,7 @@ import { html, bars, figure, fit, bracket, mount, num, say, product, unpack } fr
 import { grid, planeName } from "./grid.js";
 import { player, sentence, choice, options } from "./controls.js";
 import { source } from "./source.js";
+import { tree } from "./tree.js";
 
 const VERB = { load: "reads", store: "writes", atomic: "updates", barrier: "waits", assign: "sets", row: "uses", private: "uses" };
 const SIGN = { load: "r", store: "w", atomic: "a", barrier: "b", assign: "s", row: "x", private: "x" };
@@ -70,6 +71,7 @@ function recording(d) {
 function draw(model, el) {
   const d = model.get("data"), r = recording(d), bufs = d.buffers, values = bufs.map(b => unpack(b.values));
   const st = { w: model.get("work_item"), step: model.get("step"), all: false, waiting: null };
+  if (st.w >= r.N || !r.has(r.group(st.w)) || !r.does[st.w]) { st.w = Math.max(0, r.does.findIndex(v => v === 2)); st.step = 0; }
   const outside = s => s.wrong;
   const cell = s => (s.b < 0 ? "an address in no buffer" : (outside(s) ? `${bufs[s.b].name}[${s.i[0]}]` : bracket(bufs[s.b].name, s.i[0], bufs[s.b].shape)) + (s.i.length > 1 ? ` to [${s.i.at(-1)}]` : ""));
   const nums = s => s.v.map(num).join(", ");
@@ -130,15 +132,23 @@ function draw(model, el) {
     for (const v of values) if (v) yield* v.subarray(0, 4000);
     for (const g of Object.keys(d.chunks)) for (const list of r.stores(+g)) for (const t of list.slice(0, 2000)) yield* t.v;
   }());
+  // Two matrices and their product stand as one multiplies them; other buffers: inputs, then outputs.
+  const two = bufs.map((b, n) => n).filter(n => bufs[n].space === "global" && bufs[n].shape.length >= 2 && product(bufs[n].shape.slice(0, -2)) === 1);
+  const [ma, mb, mc] = two, size = n => bufs[n].shape.slice(-2), reads = n => bufs[n].role === "in";
+  const matmul = two.length === 3 && bufs.filter(b => b.space === "global").length === 3 && reads(ma) && reads(mb) && !reads(mc) &&
+    size(ma)[1] === size(mb)[0] && size(ma)[0] === size(mc)[0] && size(mb)[1] === size(mc)[1];
   const small = b => bufs[b].space === "local" && product(bufs[b].shape) > 64;
   const shown = bufs.map((b, n) => grid({ name: b.name, note: b.note, shape: b.shape, wide: small(n) ? Math.max(22, wide - 6) : wide, cell: small(n) ? 22 : 28, dense: small(n),
-    plane: b.shape.length > 2 ? planeName(b.shape, b.axes) : undefined, room: b.space === "local" ? [400, 222] : [b.shape.length > 1 ? 470 : 800, 400] }));
+    plane: b.shape.length > 2 ? planeName(b.shape, b.axes) : undefined, room: b.space === "local" ? [400, 222] : matmul && bufs.some(x => x.space === "local") ? [222, 240] : [b.shape.length > 1 ? 470 : 800, 400] }));
   bufs.forEach((b, n) => shown[n].el.classList.add("buf", b.space, b.role || "any"));
 
   const strip = () => {
     const l = steps(), phases = [];
-    l.forEach((s, i) => { if (!phases.length || s.phase !== phases.at(-1).p) phases.push({ p: s.phase, at: i, name: `phase ${s.phase}` }); });
-    pl.steps(l.map(s => outside(s) ? "x" : SIGN[s.k]), r.barriers ? phases : []);
+    l.forEach((s, i) => {
+      const stage = d.stages ? d.stages[s.sid] ?? phases.at(-1)?.p : s.phase;
+      if (stage != null && (!phases.length || stage !== phases.at(-1).p)) phases.push({ p: stage, at: i, name: d.stages ? stage : `phase ${stage}` });
+    });
+    pl.steps(l.map(s => outside(s) ? "x" : SIGN[s.k]), r.barriers || d.stages ? phases : []);
   };
 
   function words(s) {
@@ -210,6 +220,7 @@ function draw(model, el) {
         return [v == null && aims[n].has(i) ? "●" : num(v), (v == null ? "none " : ghost ? "ghost " : "") + (live[n].get(i) ?? trail[n].get(i) ?? "")];
       });
     });
+    if (s) branches?.show(s);
     wis.touch([[st.w, "me"]]);
     wis.show(st.w);
     const corner = r.place(mates[0] ?? st.w).map((v, k) => Math.floor(v / r.lsize[k]) * r.lsize[k]);
@@ -234,11 +245,6 @@ function draw(model, el) {
   const side = choice("show", [[false, "one work-item"], [true, "its group side by side"]], () => st.all, v => { st.all = v; paint(); });
   const opts = options(model, () => model.get("data"), params => model.send({ ask: "params", params }));
 
-  // Two matrices and their product stand as one multiplies them; other buffers: inputs, then outputs.
-  const two = bufs.map((b, n) => n).filter(n => bufs[n].space === "global" && bufs[n].shape.length >= 2 && product(bufs[n].shape.slice(0, -2)) === 1);
-  const [ma, mb, mc] = two, size = n => bufs[n].shape.slice(-2), reads = n => bufs[n].role === "in";
-  const matmul = two.length === 3 && of("global").length === 3 && reads(ma) && reads(mb) && !reads(mc) &&
-    size(ma)[1] === size(mb)[0] && size(ma)[0] === size(mc)[0] && size(mb)[1] === size(mc)[1];
   if (matmul) [[ma, "A"], [mb, "B"], [mc, "C"]].forEach(([n, area]) => { shown[n].el.style.gridArea = area; });
   const local = of("local"), constant = of("constant");
   wis.el.classList.add("wis");
@@ -247,13 +253,15 @@ function draw(model, el) {
   const lay = html("div", { class: "lay" }, far, own);
   const near = html("div", { class: "near" }, wis.el, watched.length ? mem("private", whose, priv) : null);
   const step = html("div", { class: "step" }, src.el, lay, near);
+  const trunk = d.tree ? bufs.findIndex(b => b.space === "local" && b.shape.length === 1) : -1;
+  const branches = trunk < 0 ? null : tree(bufs[trunk].name, r.stores(r.group(st.w))[trunk]);
   const legend = [["r", "4", "read now"], ["w", "4", "written now"], ["t0", "4", "read earlier" + (r.barriers ? " in this phase" : "")], ["t1", "4", "written earlier"],
     ...(d.sites.some(s => s.kind === "atomic") ? [["a", "4", "updated atomically"]] : []), ...(r.barriers ? [["b", "‖", "barrier"]] : []),
     ...(Object.values(d.chunks).some(c => unpack(c.fault).some(v => v)) ? [["x", "✕", "outside the buffer: skipped"]] : []),
     ...(local.length ? [[null, html("i", {}, "4"), "written by others, in no known order"]] : []), [null, "·", "not written, as far as this work-item knows"], [null, "●", "the chosen work-item, and where it will write"],
     ...(local.length ? [["by", "1", "work-item that wrote it"]] : []), ["fi", "1", local.length ? "its group, and the group’s tiles" : "its group"],
     ...(r.does.some(v => v < 2) ? [[null, "–", "work-item that writes no result"]] : [])];
-  el.append(figure({ data: d, options: [...opts.els, side.el], player: pl, sentence: line, pictures: [step, ...(d.bars ? [bars(d.bars)] : [])], legend }));
+  el.append(figure({ data: d, options: [...opts.els, side.el], player: pl, sentence: line, pictures: [branches?.el, step, d.bars ? bars(d.bars) : null].filter(Boolean), legend }));
   strip();
   if (st.step >= steps().length) st.step = Math.max(0, steps().length - 1);
   paint();
