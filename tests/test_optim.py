@@ -566,13 +566,54 @@ def test_a_schedule_goes_on_from_its_state(name, tmp_path):
 
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_a_group_that_is_added_later_is_scheduled_from_then_on(name):
-    optimizer, schedule = scheduled(optim, lambda: gg.ones(1, requires_grad=True), name)
-    first_rate = optimizer.param_groups[-1]["initial_lr"]
-    optimizer.add_param_group({"params": [gg.ones(1, requires_grad=True)], "lr": first_rate})
-    for _ in range(3):
+    torch = pytest.importorskip("torch", reason="parity with PyTorch needs PyTorch")
+    ours, schedule = scheduled(optim, lambda: gg.ones(1, requires_grad=True), name)
+    theirs, expected = scheduled(torch.optim, lambda: torch.ones(1, requires_grad=True), name)
+    ours.add_param_group({"params": [gg.ones(1, requires_grad=True)], "lr": 0.3})
+    if not name.startswith("LambdaLR"):  # PyTorch's cannot take more groups
+        theirs.add_param_group({"params": [torch.ones(1, requires_grad=True)], "lr": 0.3})
+    theirs.step()
+    for _ in range(5):
         schedule.step()
-        *_, last, added = schedule.get_last_lr()
-        assert added == last
+        expected.step()
+        rates = [*expected.get_last_lr(), *schedule.get_last_lr()[1:2]][:3]
+        np.testing.assert_allclose(schedule.get_last_lr(), rates, rtol=1e-12)
+
+
+CHAINS = {
+    "two at once": lambda o, L: [L.LinearLR(o, 0.5, 1.0, 4), L.StepLR(o, 2, 0.1)],
+    "three at once": lambda o, L: [L.StepLR(o, 1, 0.9), L.CosineAnnealingLR(o, 3, 0.01), L.LinearLR(o)],
+    "the same twice": lambda o, L: [L.CosineAnnealingLR(o, 2), L.CosineAnnealingLR(o, 2)],
+    "LambdaLR last": lambda o, L: [L.StepLR(o, 1), L.LambdaLR(o, lambda n: 1 / (1 + n))],
+    "a shortest cosine": lambda o, L: [L.CosineAnnealingLR(o, 1, 0.2)],
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_schedules_that_share_an_optimiser_chain_as_in_pytorch(name):
+    torch = pytest.importorskip("torch", reason="parity with PyTorch needs PyTorch")
+    rates = []
+    for library, ones in ((optim, gg.ones), (torch.optim, torch.ones)):
+        optimizer = library.SGD([ones(1, requires_grad=True)], lr=1.0)
+        schedules = CHAINS[name](optimizer, library.lr_scheduler)
+        optimizer.step()
+        rates.append([optimizer.param_groups[0]["lr"]])
+        for n in range(9):
+            for schedule in schedules:
+                schedule.step()
+            if n == 4:
+                optimizer.param_groups[0]["lr"] = 5.0  # by hand
+            rates[-1].append(optimizer.param_groups[0]["lr"])
+    np.testing.assert_allclose(*rates, rtol=1e-12)
+
+
+def test_a_second_schedule_begins_where_the_optimiser_began():
+    optimizer = optim.SGD([gg.ones(1, requires_grad=True)], lr=1.0)
+    first = lr_scheduler.StepLR(optimizer, 1)
+    first.step()
+    first.step()
+    lr_scheduler.LambdaLR(optimizer, lambda n: 1.0)
+    assert optimizer.param_groups[0]["lr"] == 1.0
 
 
 def test_a_schedule_can_begin_at_a_later_epoch():
@@ -592,6 +633,13 @@ def test_a_schedule_can_begin_at_a_later_epoch():
         (lambda o: lr_scheduler.StepLR(o, 2.5), TypeError),
         (lambda o: lr_scheduler.StepLR(o, 2, last_epoch=3), ValueError),
         (lambda o: lr_scheduler.LinearLR(o, 0.0), ValueError),
+        (lambda o: lr_scheduler.LinearLR(o, "a"), TypeError),
+        (lambda o: lr_scheduler.LinearLR(o, end_factor=None), TypeError),
+        (lambda o: lr_scheduler.StepLR(o, 2, "a"), TypeError),
+        (lambda o: lr_scheduler.StepLR(o, 2, last_epoch="a"), TypeError),
+        (lambda o: lr_scheduler.CosineAnnealingLR(o, ("a",)), TypeError),
+        (lambda o: lr_scheduler.CosineAnnealingLR(o, 3, [1]), TypeError),
+        (lambda o: lr_scheduler.LambdaLR("o", abs), TypeError),
         (lambda o: lr_scheduler.LinearLR(o, 1.0, 1.5), ValueError),
         (lambda o: lr_scheduler.LinearLR(o, total_iters=0), ValueError),
         (lambda o: lr_scheduler.CosineAnnealingLR(o, -1), ValueError),
@@ -601,5 +649,5 @@ def test_a_schedule_can_begin_at_a_later_epoch():
     ],
 )
 def test_wrong_schedules_are_refused(call, error):
-    with pytest.raises(error):
+    with pytest.raises(error, match=r"LR[.:]"):
         call(optim.SGD([gg.ones(1, requires_grad=True)], lr=1.0))

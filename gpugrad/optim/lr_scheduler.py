@@ -1,6 +1,7 @@
 """Learning rates that change as training goes on: call `step()` after the optimiser's, once an epoch or a batch.
 
-Each is a formula of the number of steps, times the rate that a group began with.
+Each step changes the rate that a group has by then, as in PyTorch: several schedules can share an optimiser, and a rate
+that was set by hand is where a schedule goes on from. Only LambdaLR counts from the rate that a group began with.
 """
 
 from __future__ import annotations
@@ -9,44 +10,47 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..kernels.checks import integer
+from ..dtypes import float64
+from ..kernels.checks import integer, number_for
 from .optimizer import Optimizer
 
 
 class LRScheduler:
-    """Base class. `last_epoch` counts the steps made; -1 starts, another number goes on from there."""
+    """Base class: a schedule is a `get_lr` that gives the next rate of each group.
+
+    Attributes: `last_epoch` (the steps made; -1 starts, another number goes on from there), `base_lrs` (the rate that
+    each group began with).
+    """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(self).__name__}: optimizer is {type(optimizer).__name__}; it must be an optimiser")
         self.optimizer = optimizer
+        self.last_epoch = integer(type(self).__name__, "last_epoch", last_epoch, -1)
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group["initial_lr"] = group["lr"]
+                group.setdefault("initial_lr", group["lr"])
             elif "initial_lr" not in group:
                 raise ValueError(
                     f"{type(self).__name__}: last_epoch is {last_epoch}, but group {i} has no 'initial_lr' to go from"
                 )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
-        self.last_epoch = last_epoch
+        self._begins = True
         self.step()
+        self._begins = False
 
-    def factor(self, group: int) -> float:
-        """What the group's first rate is multiplied by after `last_epoch` steps."""
-        raise NotImplementedError
-
-    def rate(self, group: int) -> float:
-        """The group's learning rate after `last_epoch` steps."""
-        return self.base_lrs[group] * self.factor(group)
+    def get_lr(self) -> list[float]:
+        """The rate of each group after `last_epoch` steps, from the one it has now."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method get_lr(self) that gives a rate for each group")
 
     def step(self) -> None:
-        """Count one more step, and set the rates that follow from it."""
+        """Count one more step, and change each group's rate by what it means."""
         self.last_epoch += 1
         for group in self.optimizer.param_groups[len(self.base_lrs) :]:  # added since; its rate is a first one too
             group.setdefault("initial_lr", group["lr"])
             self.base_lrs.append(group["initial_lr"])
-        for i, group in enumerate(self.optimizer.param_groups):
-            group["lr"] = self.rate(i)
+        for group, rate in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
+            group["lr"] = rate
 
     def get_last_lr(self) -> list[float]:
         """The learning rate of each group now."""
@@ -54,7 +58,7 @@ class LRScheduler:
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimiser (whose own state holds the rates) and functions."""
-        return {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas", "_begins")}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from a `state_dict()`."""
@@ -83,6 +87,8 @@ class LinearLR(LRScheduler):
         total_iters: int = 5,
         last_epoch: int = -1,
     ):
+        start_factor = number_for("LinearLR", "start_factor", start_factor, float64)
+        end_factor = number_for("LinearLR", "end_factor", end_factor, float64)
         if not 0 < start_factor <= 1:
             raise ValueError(f"LinearLR: start_factor is {start_factor}; it must be above 0 and at most 1")
         if not 0 <= end_factor <= 1:
@@ -91,32 +97,48 @@ class LinearLR(LRScheduler):
         self.total_iters = integer("LinearLR", "total_iters", total_iters, 1)
         super().__init__(optimizer, last_epoch)
 
-    def factor(self, group: int) -> float:
-        done = min(self.last_epoch, self.total_iters) / self.total_iters
-        return self.start_factor + (self.end_factor - self.start_factor) * done
+    def get_lr(self) -> list[float]:
+        rise = self.end_factor - self.start_factor
+        if self.last_epoch == 0:
+            factor = self.start_factor
+        elif self._begins or self.last_epoch > self.total_iters:
+            factor = 1.0
+        else:  # the line's height here over its height one step before
+            factor = 1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)
+        return [rate * factor for rate in self.get_last_lr()]
 
 
 class StepLR(LRScheduler):
     """Times gamma after each step_size steps."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1):
-        self.step_size, self.gamma = integer("StepLR", "step_size", step_size, 1), gamma
+        self.step_size = integer("StepLR", "step_size", step_size, 1)
+        self.gamma = number_for("StepLR", "gamma", gamma, float64)
         super().__init__(optimizer, last_epoch)
 
-    def factor(self, group: int) -> float:
-        return self.gamma ** (self.last_epoch // self.step_size)
+    def get_lr(self) -> list[float]:
+        turn = self.last_epoch > 0 and self.last_epoch % self.step_size == 0
+        return [rate * self.gamma if turn else rate for rate in self.get_last_lr()]
 
 
 class CosineAnnealingLR(LRScheduler):
     """Down to eta_min over T_max steps along half a cosine (Loshchilov and Hutter, 2017), and up again after."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1):
-        self.T_max, self.eta_min = integer("CosineAnnealingLR", "T_max", T_max, 1), eta_min
+        self.T_max = integer("CosineAnnealingLR", "T_max", T_max, 1)
+        self.eta_min = number_for("CosineAnnealingLR", "eta_min", eta_min, float64)
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, group: int) -> float:
-        high = self.base_lrs[group]
-        return self.eta_min + (high - self.eta_min) * (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+    def get_lr(self) -> list[float]:
+        rates = self.get_last_lr()
+        if self._begins:
+            return rates
+        n, low = self.last_epoch, self.eta_min
+        if (n - 1) % (2 * self.T_max) == self.T_max:  # one step after the bottom, of which nothing can be a multiple
+            rise = (1 - math.cos(math.pi / self.T_max)) / 2
+            return [rate + (high - low) * rise for rate, high in zip(rates, self.base_lrs)]
+        factor = (1 + math.cos(math.pi * n / self.T_max)) / (1 + math.cos(math.pi * (n - 1) / self.T_max))
+        return [(rate - low) * factor + low for rate in rates]
 
 
 class LambdaLR(LRScheduler):
@@ -131,7 +153,7 @@ class LambdaLR(LRScheduler):
         lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
         last_epoch: int = -1,
     ):
-        groups = len(optimizer.param_groups)
+        groups = len(optimizer.param_groups) if isinstance(optimizer, Optimizer) else 1
         self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, Sequence) else [lr_lambda] * groups
         if len(self.lr_lambdas) != groups or not all(callable(f) for f in self.lr_lambdas):
             raise ValueError(
@@ -139,5 +161,6 @@ class LambdaLR(LRScheduler):
             )
         super().__init__(optimizer, last_epoch)
 
-    def factor(self, group: int) -> float:
-        return self.lr_lambdas[min(group, len(self.lr_lambdas) - 1)](self.last_epoch)
+    def get_lr(self) -> list[float]:
+        lambdas = self.lr_lambdas + self.lr_lambdas[-1:] * (len(self.base_lrs) - len(self.lr_lambdas))
+        return [first * factor(self.last_epoch) for first, factor in zip(self.base_lrs, lambdas)]
