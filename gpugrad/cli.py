@@ -1,4 +1,4 @@
-"""The command line: `gpugrad train`, `doctor` and `bench`, and for the course `gpugrad lab` and `gpugrad course`.
+"""The command line: `gpugrad train`, `doctor` and `bench`, and for the course `lab`, `course` and `grade`.
 
 Each command imports what it needs when it runs, so that `gpugrad doctor` works where OpenCL does not.
 """
@@ -72,6 +72,15 @@ def _parser() -> argparse.ArgumentParser:
     course.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="where the notebooks lie (default: "
                         "gpugrad-lessons, or here)")  # fmt: skip
     course.set_defaults(run=_course)
+
+    about = "run a class's notebooks and check their answers again; write a table"
+    grade = commands.add_parser("grade", help=about, description=f"{about[0].upper()}{about[1:]}.")
+    grade.add_argument("folder", type=Path, metavar="FOLDER", help="with a folder of notebooks for each student")
+    grade.add_argument("--table", type=Path, default=Path("grades.csv"), metavar="FILE", help="where the table goes "
+                       "(default: grades.csv)")  # fmt: skip
+    grade.add_argument("--seconds", type=int, default=600, metavar="N", help="for one notebook (default: 600)")
+    grade.add_argument("--gigabytes", type=int, default=16, metavar="N", help="of address space (default: 16)")
+    grade.set_defaults(run=_grade)
     return parser
 
 
@@ -125,6 +134,17 @@ def _course(options: argparse.Namespace) -> int:
     from .course import progress
 
     print(progress.table(progress.read(progress.found(options.folder))))
+    return 0
+
+
+def _grade(options: argparse.Namespace) -> int:
+    from .course import grade
+
+    if options.seconds < 1 or options.gigabytes < 1:
+        raise ValueError("--seconds and --gigabytes are 1 or more")
+    graded = grade.grade(options.folder, grade.Limits(options.seconds, options.gigabytes))
+    grade.write_table(graded, options.table)
+    print(f"\n{grade.summary(graded)}\n\nEvery exercise stands in {options.table}.")
     return 0
 
 

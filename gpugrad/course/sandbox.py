@@ -1,0 +1,57 @@
+"""The two steps of grading a notebook, each a process of its own, started by grade.py with limits.
+
+python -m gpugrad.course.sandbox run|check FOLDER SECONDS GIGABYTES
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+
+def limit(seconds: int, gigabytes: int) -> None:
+    """From now on this process, and what it starts, has so much processor time and address space, and small files."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CPU, (4 * seconds, 4 * seconds))  # several cores may work at once
+    resource.setrlimit(resource.RLIMIT_AS, (gigabytes << 30, gigabytes << 30))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def run(work: Path, seconds: int) -> int:
+    """Run the notebook; cells that fail do not stop it, as the next exercise may be fine."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(work / "notebook.ipynb", as_version=4)
+    client = NotebookClient(
+        notebook, timeout=seconds, kernel_name="python3", allow_errors=True, resources={"metadata": {"path": str(work)}}
+    )
+    client.execute()
+    return 0
+
+
+def check(work: Path) -> int:
+    """Check the answers, and write a line for each: what was said before a kernel ends the process is kept."""
+    from .catalog import exercise
+
+    answers = json.loads((work / "answers.json").read_text(encoding="utf-8"))
+    with (work / "verdicts.json").open("w", encoding="utf-8") as file:
+        for number, answer in answers.items():
+            asked = exercise(number)
+            verdict = asked.examine(answer)
+            file.write(json.dumps([number, verdict.right, verdict.text]) + "\n")
+            file.flush()
+    return 0
+
+
+def main(arguments: list[str]) -> int:
+    step, work, seconds, gigabytes = arguments[0], Path(arguments[1]), int(arguments[2]), int(arguments[3])
+    limit(seconds, gigabytes)
+    return run(work, seconds) if step == "run" else check(work)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
