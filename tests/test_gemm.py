@@ -60,6 +60,15 @@ def test_the_ladder_goes_from_the_definition_to_the_fast_ones():
     assert VARIANTS == ["naive", "tiled", "blocked", "packed", "warp"]
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_terms_that_are_all_alike_round_to_one_side_and_stay_within_the_bound_for_that(device, variant):
+    K = 4097
+    a, b = np.full((7, K), 0.1, np.float32), np.ones((K, 17), np.float32)
+    got = gemm(Array.from_numpy(a), Array.from_numpy(b), variant=variant).numpy()
+    true = K * np.float64(np.float32(0.1))
+    assert (abs(got - true) <= (K + 2) / 2 * np.finfo(np.float32).eps * true).all()
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("transposes", TRANSPOSES)

@@ -409,6 +409,18 @@ def test_enormous_windows_end(device):
         assert K.avg_pool2d(x, big, big, big // 2, False, False, variant=variant).numpy().ravel().tolist() == [1.0]
 
 
+@pytest.mark.parametrize("side", [50_000, 65_536])  # their squares are negative and 0 as int32
+def test_an_average_over_more_than_an_int_counts(device, side):
+    x, g = Array.from_numpy(np.full((1, 1, 1, 1), 4, np.float32)), Array.from_numpy(np.ones((1, 1, 1, 1), np.float32))
+    for variant in K.variants("avg_pool2d"):
+        got = K.avg_pool2d(x, side, 1, side // 2, variant=variant).numpy()
+        assert got.ravel()[0] == np.float32(4 / side**2)
+    for variant in K.variants("avg_pool2d_backward"):
+        g = Array.from_numpy(np.ones(got.shape, np.float32))
+        gx = K.avg_pool2d_backward(g, x.shape, side, 1, side // 2, variant=variant).numpy()
+        np.testing.assert_allclose(gx, got.size / side**2, rtol=1e-6)  # 1 or 4 equal shares
+
+
 X = np.zeros((1, 2, 5, 6), np.float32)
 BAD = [
     ((X[0, 0], 2), {}, ValueError, r"x has shape \(5, 6\); it must be \(N, C, H, W\) or \(C, H, W\)"),

@@ -6,8 +6,9 @@
  * where it isn't 0, is divided by instead of the number.
  */
 
-/* How many elements along one axis a window counts that starts at `start`. */
-inline int extent(int start, int K, int size, int P, int pads) {
+/* How many elements along one axis a window counts that starts at `start`. An A, as two of them
+ * multiplied can pass the largest int. */
+inline A extent(int start, int K, int size, int P, int pads) {
   int end = min(start + K, size + P);
   return pads ? end - start : min(end, size) - max(start, 0);
 }
@@ -24,7 +25,7 @@ __kernel void avg_pool_window(
     for (int h = max(top, 0); h < min(top + KH, H); h++)
       for (int w = max(left, 0); w < min(left + KW, W); w++)
         sum += x[(plane * H + h) * W + w];
-    int n = extent(top, KH, H, PH, pads) * extent(left, KW, W, PW, pads);
+    A n = extent(top, KH, H, PH, pads) * extent(left, KW, W, PW, pads);
     out[k] = sum / (divisor ? divisor : n);
   }
 }
@@ -39,7 +40,7 @@ __kernel void avg_pool_rows(
   int k = get_global_id(0);
   if (k < total) {
     int oh = k % OH, plane = k / OH, top = oh * SH - PH;
-    int tall = extent(top, KH, H, PH, pads);
+    A tall = extent(top, KH, H, PH, pads);
     for (int first = 0; first < OW; first += STRIP) {
       int n = min(STRIP, OW - first), left = first * SW - PW, reach = (n - 1) * SW;
       A sum[STRIP];
@@ -59,7 +60,7 @@ __kernel void avg_pool_rows(
               sum[j] += x[from + j * SW];
         }
       for (int j = 0; j < n; j++) {
-        int wide = extent(left + j * SW, KW, W, PW, pads);
+        A wide = extent(left + j * SW, KW, W, PW, pads);
         out[k * OW + first + j] = sum[j] / (divisor ? divisor : tall * wide);
       }
     }
@@ -80,7 +81,7 @@ __kernel void avg_pool_backward_gather(
     A sum = 0;
     for (int oh = oh_first; oh <= oh_last; oh++)
       for (int ow = ow_first; ow <= ow_last; ow++) {
-        int n = extent(oh * SH - PH, KH, H, PH, pads) * extent(ow * SW - PW, KW, W, PW, pads);
+        A n = extent(oh * SH - PH, KH, H, PH, pads) * extent(ow * SW - PW, KW, W, PW, pads);
         sum += g[(plane * OH + oh) * OW + ow] / (divisor ? divisor : n);
       }
     gx[k] = sum;
@@ -97,9 +98,11 @@ __kernel void avg_pool_backward_planes(
     for (int i = 0; i < H * W; i++)
       gx[plane * H * W + i] = 0;
     for (int oh = 0; oh < OH; oh++) {
-      int top = oh * SH - PH, tall = extent(top, KH, H, PH, pads);
+      int top = oh * SH - PH;
+      A tall = extent(top, KH, H, PH, pads);
       for (int ow = 0; ow < OW; ow++) {
-        int left = ow * SW - PW, n = tall * extent(left, KW, W, PW, pads);
+        int left = ow * SW - PW;
+        A n = tall * extent(left, KW, W, PW, pads);
         A share = g[(plane * OH + oh) * OW + ow] / (divisor ? divisor : n);
         for (int h = max(top, 0); h < min(top + KH, H); h++)
           for (int w = max(left, 0); w < min(left + KW, W); w++)

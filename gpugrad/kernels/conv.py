@@ -41,7 +41,8 @@ def conv2d(
     """x (N, C, H, W) convolved with weight (CO, C/groups, KH, KW), plus bias (CO): (N, CO, OH, OW). See conv.cl.
 
     All of one float dtype, computed and accumulated in it. |error| <= 2 * eps * sqrt(K) * (|x| convolved with |weight|)
-    for K = C/groups*KH*KW; small integers give exact results. ValueError for shapes that don't fit.
+    for K = C/groups*KH*KW, of data whose roundings don't all go one way (see `gemm`); small integers give exact
+    results. ValueError for shapes that don't fit.
 
     scratch: memory for im2col's result, of `im2col_scratch_bytes` or more; what it holds is lost. Given, it makes
     "im2col" the default variant. Without it that variant works through the batch in a block of bounded size.

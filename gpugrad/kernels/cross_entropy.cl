@@ -8,6 +8,10 @@
  * no class; those set the fault flag besides (see guards.py).
  */
 
+/* Sums over the classes go in parts of PART, and then the parts are added: no number goes through a
+ * long row of roundings. */
+#define PART 256
+
 /* The class at a position, or -1 for none. */
 inline int class_at(__global const L *target, int position, int C, int ignore,
                     __global int *fault, int code) {
@@ -39,8 +43,12 @@ __kernel void cross_entropy(
       A a = x[start + c * inner];
       m = a > m ? a : m;
     }
-    for (int c = 0; c < C; c++)
-      s += exp((A)x[start + c * inner] - m);
+    for (int c = 0; c < C;) {
+      A part = 0;
+      for (int end = c + min(PART, C - c); c < end; c++)
+        part += exp((A)x[start + c * inner] - m);
+      s += part;
+    }
 
     /* m - x first: those two are of a size, log(s) is small. */
     A loss = 0, w = 0, q = 0, log_s = log(s);
@@ -49,10 +57,15 @@ __kernel void cross_entropy(
       q = (1 - smoothing) * w;
       loss = q * ((m - (A)x[start + t * inner]) + log_s);
       if (smoothing != 0)
-        for (int c = 0; c < C; c++) {
-          A part = smoothing / C * (weighted ? (A)weight[c] : (A)1);
-          q += part;
-          loss += part * ((m - (A)x[start + c * inner]) + log_s);
+        for (int c = 0; c < C;) {
+          A mass_part = 0, loss_part = 0;
+          for (int end = c + min(PART, C - c); c < end; c++) {
+            A share = smoothing / C * (weighted ? (A)weight[c] : (A)1);
+            mass_part += share;
+            loss_part += share * ((m - (A)x[start + c * inner]) + log_s);
+          }
+          q += mass_part;
+          loss += loss_part;
         }
     }
     terms[k] = loss;

@@ -78,8 +78,8 @@ def cross_entropy(x: Array, target: Array, weight: Array | None = None, options:
 
     target is int32 or uint8; weight (C,) is what each class counts (1 each without it). The mean divides by the sum
     of the weights of the targets that count. A target that is no class raises IndexError when the host next reads
-    something. Error: relative (C + 10) eps of each position's loss, plus 2 eps of its largest distance between scores;
-    then that of a sum (see `reduce`).
+    something. Error: relative (p + 10) eps of each position's loss, with p = min(C, 256) + C / 256, and exp's own, plus
+    2 eps of its largest distance between scores; then that of a sum (see `reduce`).
     """
     options = check_options("cross_entropy", options or Options())
     _check("cross_entropy", x, target, weight)

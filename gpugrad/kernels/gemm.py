@@ -36,9 +36,10 @@ def gemm(
     takes the result (of float16 also in float32); it is read only where beta is not 0, and needed then. K = 0 gives
     beta * out.
 
-    |error| <= 2 * eps * sqrt(K) * (|a| @ |b|), as K rounded additions err to both sides; of float16 that is float32's
-    eps, and then the result is rounded once. Products of integers are exact
-    while all sums stay below 2^24 (float64: 2^53).
+    |error| <= 2 * eps * sqrt(K) * (|a| @ |b|) where the K rounded additions err to both sides, as with most data; where
+    all terms are alike they can all err to one, and the bound is (K + 2) / 2 * eps * (|a| @ |b|). Of float16, eps is
+    float32's, and then the result is rounded once. Products of integers are exact while all sums stay below 2^24
+    (float64: 2^53).
 
     ValueError for shapes that don't fit, TypeError for other dtypes. Goto and van de Geijn, 2008, "Anatomy of
     high-performance matrix multiplication"; Volkov and Demmel, 2008, "Benchmarking GPUs to tune dense linear algebra".

@@ -26,8 +26,9 @@ _LOCAL = (16,)
 def softmax(x: Array, dim: int, *, variant: str | None = None, out: Array | None = None) -> Array:
     """exp(x) / sum of exp(x) along `dim`, for a float Array of any shape.
 
-    A line of -infinity only, or with +infinity or NaN in it, is NaN. Relative error: at most (n + 8) eps for n elements
-    along the axis, and as much as exp's own. The variant "naive" overflows above 88 (float32).
+    A line of -infinity only, or with +infinity or NaN in it, is NaN. Relative error: at most (p + 8) eps, where the
+    axis of n elements is added up in parts, p = min(n, 256) + n / 256, and as much as exp's own. The variant "naive"
+    overflows above 88 (float32), and adds up n in one go.
     """
     return _softmax("softmax", x, dim, variant, out)
 
@@ -35,7 +36,7 @@ def softmax(x: Array, dim: int, *, variant: str | None = None, out: Array | None
 def log_softmax(x: Array, dim: int, *, variant: str | None = None, out: Array | None = None) -> Array:
     """x - log(sum of exp(x)) along `dim`, for a float Array of any shape. See `softmax`.
 
-    Absolute error: at most (n + 8) eps + 2 eps |x - max|.
+    Absolute error: at most (p + 8) eps + 2 eps |x - max|.
     """
     return _softmax("log_softmax", x, dim, variant, out)
 
