@@ -149,7 +149,7 @@ def elementwise(op: str, *args: Any, out: Array | None = None) -> Array:
     Operands are Arrays of one dtype and one device, of shapes that broadcast by NumPy's rule; one of two may be a
     Python number. `out` takes the result, and may be an operand of the result's shape. Comparisons give bool.
 
-    Error, in ulp of the result: add, sub, mul and what only chooses are correctly rounded; the others are bounded by what
+    Error, in ulp of the result: add, sub, mul and what only chooses are correctly rounded; the others are within what
     OpenCL allows their functions: div and reciprocal 2.5, exp, log and sqrt 3, sin and cos 4, tanh 5, sigmoid 6, pow 16
     (measured on PoCL: exp 0.9, log 0.6, tanh 1.1, sin 1.5, sigmoid 2.1, pow 0.8). gelu's is 8 eps of its operand,
     and its slope's 16 eps, as terms cancel in them. A fused sum (add_tanh, ...) is rounded once before the function.
