@@ -1,5 +1,6 @@
 """The backward engine: order, accumulation, graphs freed and kept, higher derivatives, memory, threads."""
 
+import contextvars
 import gc
 import threading
 import time
@@ -296,6 +297,48 @@ def test_no_grad_as_block_decorator_and_nested(device):
     assert gg.is_grad_enabled() and (x * 2).requires_grad
     with pytest.raises(ZeroDivisionError), gg.no_grad():
         1 / 0  # noqa: B018
+    assert gg.is_grad_enabled()
+
+
+@pytest.mark.parametrize("decorate", [gg.no_grad(), gg.no_grad, lambda f: gg.set_grad_enabled(False)(f)])
+def test_a_decorated_generator_does_not_record_and_whoever_takes_its_values_does(decorate):
+    seen = []
+
+    @decorate
+    def parts():
+        try:
+            while True:
+                got = yield gg.is_grad_enabled()
+                seen.append((got, gg.is_grad_enabled()))
+                if got == "end":
+                    return "result"
+        except ValueError:
+            yield gg.is_grad_enabled()
+        finally:
+            seen.append(gg.is_grad_enabled())
+
+    g = parts()
+    assert next(g) is False and gg.is_grad_enabled()
+    assert g.send(1) is False and gg.is_grad_enabled()
+    assert g.throw(ValueError) is False and gg.is_grad_enabled()
+    g.close()
+    g = parts()
+    next(g)
+    with pytest.raises(StopIteration) as end:
+        g.send("end")
+    assert end.value.value == "result"
+    g = parts()
+    next(g)
+    with pytest.raises(KeyError):
+        g.throw(KeyError)
+    assert seen == [(1, False), False, ("end", False), False, False]
+    assert gg.is_grad_enabled() and parts.__name__ == "parts"
+
+
+def test_a_block_can_end_in_another_context_than_it_began_in():
+    block = gg.no_grad()
+    contextvars.copy_context().run(block.__enter__)
+    block.__exit__(None, None, None)
     assert gg.is_grad_enabled()
 
 

@@ -248,6 +248,32 @@ def test_a_state_that_does_not_fit_is_refused_with_all_its_faults_and_changes_no
         block.load_state_dict([])
 
 
+@pytest.mark.parametrize(
+    ("last", "error", "match"),
+    [
+        (np.array([1 + 2j]), TypeError, "load_state_dict: bias: data of type complex128"),
+        (np.array(["a"]), TypeError, "load_state_dict: bias: data of type <U1"),
+        (np.array([None]), TypeError, "load_state_dict: bias: data with NoneType"),
+        ("a", TypeError, "load_state_dict: bias is a? ?str; it must be a tensor or an array"),
+    ],
+)
+def test_a_state_that_cannot_be_converted_changes_nothing(last, error, match):
+    layer = nn.Linear(2, 1)
+    before = layer.weight.tolist()
+    with pytest.raises(error, match=match):
+        layer.load_state_dict({"weight": np.ones((1, 2)), "bias": last})
+    assert layer.weight.tolist() == before
+
+
+def test_a_state_whose_whole_numbers_do_not_fit_changes_nothing():
+    norm = nn.BatchNorm2d(1)
+    state = {**norm.state_dict(), "num_batches_tracked": np.array(2**40)}
+    state["weight"] = np.array([7.0])
+    with pytest.raises(ValueError, match=r"load_state_dict: num_batches_tracked: the data reaches .* int32"):
+        norm.load_state_dict(state)
+    assert norm.weight.tolist() == [1]
+
+
 def test_without_strict_what_fits_is_loaded_and_the_rest_reported():
     block = Block()
     keys = block.load_state_dict({"scale": np.zeros(3), "other": np.zeros(1)}, strict=False)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import functools
+import inspect
+from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import Any
 
@@ -21,17 +23,24 @@ class _Recording(contextlib.ContextDecorator):
 
     def __init__(self, mode: bool):
         self.mode = mode
-        self._tokens: list[Any] = []
+        self._before: list[bool] = []
 
     def _recreate_cm(self) -> _Recording:
         # Each call of a decorated function has a token of its own: two threads may be inside at once.
         return _Recording(self.mode)
 
     def __enter__(self) -> None:
-        self._tokens.append(_enabled.set(self.mode))
+        self._before.append(_enabled.get())
+        _enabled.set(self.mode)
 
     def __exit__(self, *exc: object) -> None:
-        _enabled.reset(self._tokens.pop())
+        # Not by a token: a block that a coroutine or a thread's task begins may end in another context.
+        _enabled.set(self._before.pop())
+
+    def __call__(self, function: Any) -> Any:
+        if inspect.isgeneratorfunction(function):
+            return _around_each_part(function, self._recreate_cm)
+        return super().__call__(function)
 
 
 class set_grad_enabled(_Recording):
@@ -39,17 +48,17 @@ class set_grad_enabled(_Recording):
 
     def __init__(self, mode: bool):
         super().__init__(boolean("set_grad_enabled", "mode", mode))
-        self._before = _enabled.get()
+        self._first = _enabled.get()
         _enabled.set(self.mode)
 
     def __enter__(self) -> None:
         _enabled.set(self.mode)
 
     def __exit__(self, *exc: object) -> None:
-        _enabled.set(self._before)
+        _enabled.set(self._first)
 
     def __call__(self, function: Any) -> Any:
-        _enabled.set(self._before)  # decorating a function changes nothing now
+        _enabled.set(self._first)  # decorating a function changes nothing now
         return super().__call__(function)
 
 
@@ -71,3 +80,30 @@ class enable_grad(_Recording):
 
     def __init__(self) -> None:
         super().__init__(True)
+
+
+def _around_each_part(function: Callable[..., Any], mode: Callable[[], Any]) -> Callable[..., Any]:
+    """A generator function whose body runs inside `mode()`, and whoever takes its values outside."""
+
+    @functools.wraps(function)
+    def generate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        generator = function(*args, **kwargs)
+        go_on: Callable[[], Any] = functools.partial(next, generator)
+        while True:
+            try:
+                with mode():
+                    value = go_on()
+            except StopIteration as end:
+                return end.value
+            try:
+                sent = yield value
+            except GeneratorExit:
+                with mode():
+                    generator.close()
+                raise
+            except BaseException as error:
+                go_on = functools.partial(generator.throw, error)
+            else:
+                go_on = functools.partial(generator.send, sent)
+
+    return generate

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..array import Array
+from ..array import Array, to_host
 from ..autograd.tensor import Tensor
 from ..device import Device
 from ..dtypes import as_dtype, float16, float32, is_float
@@ -186,8 +186,9 @@ class Module:
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> Keys:
         """Copy values into parameters and buffers by name, from tensors or arrays; they take this module's dtypes.
 
-        ValueError where a shape differs, or, unless `strict=False`, where a name is missing or unknown; then nothing
-        was changed. Returns the missing and the unexpected names.
+        ValueError where a shape differs, a number does not fit or, unless `strict=False`, a name is missing or
+        unknown; TypeError where a value holds no numbers. Then nothing was changed. Returns the missing and the
+        unexpected names.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(
@@ -204,13 +205,15 @@ class Module:
         values = {}
         for name, target in own.items():
             if name in state_dict:
-                values[name] = _to_host(name, state_dict[name])
-                if values[name].shape != target.shape:
-                    wrong.append(f"{name} has shape {values[name].shape}, and the module's has {target.shape}")
+                host = _host(name, state_dict[name])
+                if host.shape != target.shape:
+                    wrong.append(f"{name} has shape {host.shape}, and the module's has {target.shape}")
+                else:
+                    values[name] = _cast(name, host, target.dtype)
         if wrong:
             raise ValueError(f"load_state_dict: the state does not fit {type(self).__name__}: {'; '.join(wrong)}")
         for name, host in values.items():
-            own[name].array.write(host.astype(own[name].dtype))
+            own[name].array.write(host)
         return keys
 
     # Changing it
@@ -285,9 +288,16 @@ def _kind(value: Any) -> str:
     return "None" if value is None else type(value).__name__
 
 
-def _to_host(name: str, value: Any) -> np.ndarray:
+def _host(name: str, value: Any) -> np.ndarray:
     if isinstance(value, Tensor):
         return value.array.numpy()
     if isinstance(value, (Array, np.ndarray)):
         return np.asarray(value)
     raise TypeError(f"load_state_dict: {name} is {_kind(value)}; it must be a tensor or an array")
+
+
+def _cast(name: str, host: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    try:
+        return to_host(host, dtype)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"load_state_dict: {name}: {error}") from None
