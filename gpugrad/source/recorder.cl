@@ -81,8 +81,10 @@ bool gg_turn(gg_t *t, uint site) {
   if (t->fuel == 0) atomic_or(t->stop, 1u);
 #endif
   if (t->fuel) { t->fuel--; return true; }
-  if (t->room) t->n = min(t->n, t->room - 1);
+  uint n = t->n;
+  if (t->room) t->n = min(n, t->room - 1);
   gg_put(t, site | GG_FAULT, 0, 0);
+  t->n = n + 1;
   return false;
 }
 

@@ -12,28 +12,40 @@ from .launch import LaunchTrace
 
 @dataclass
 class Touches:
-    """Rows of the columns, one for each cell; `cell` numbers a buffer's cells of equal size from 0."""
+    """Rows of the columns, one for each cell; `cell` numbers the cells of equal size of a piece of memory from 0.
+
+    `memory` says which piece: two arguments can be the same array, or parts of one.
+    """
 
     row: np.ndarray
+    memory: np.ndarray
     cell: np.ndarray
+
+    def take(self, keep: np.ndarray) -> Touches:
+        return Touches(self.row[keep], self.memory[keep], self.cell[keep])
 
 
 def touches(t: LaunchTrace, keep: np.ndarray) -> Touches:
     """Accesses that happened. Where a buffer is used with several widths, wide ones are split into the smallest."""
     c = t.columns
     rows = np.flatnonzero(keep & c.is_access & (c.flags & (OUTSIDE | SKEW) == 0) & (c.buffer >= 0))
-    buffer, size, offset = c.buffer[rows], c.size[rows].astype("i8"), c.offset[rows].astype("i8")
+    # An argument is known by the first one in its block.
+    first = {b.block: i for i, b in reversed(list(enumerate(t.buffers))) if b.block >= 0}
+    homes = np.array([first.get(b.block, i) for i, b in enumerate(t.buffers)] or [0])
+    starts = np.array([b.start for b in t.buffers] or [0], "i8")
+    size, memory = c.size[rows].astype("i8"), homes[c.buffer[rows]]
+    offset = c.offset[rows] + starts[c.buffer[rows]]
     grain = np.ones(len(t.buffers) + 1, "i8")
-    for b in np.flatnonzero(np.bincount(buffer)):
-        mine = buffer == b
+    for b in np.flatnonzero(np.bincount(memory)):
+        mine = memory == b
         bits = int(np.bitwise_or.reduce(size[mine] | offset[mine] & 7))  # sizes are powers of two
         grain[b] = bits & -bits
-    each = np.maximum(size // grain[buffer], 1)
+    each = np.maximum(size // grain[memory], 1)
     if (each == 1).all():
-        return Touches(rows, offset // grain[buffer])
+        return Touches(rows, memory, offset // grain[memory])
     again = np.repeat(np.arange(len(rows)), each)
     part = np.arange(len(again)) - np.repeat(np.cumsum(each) - each, each)
-    return Touches(rows[again], (offset // grain[buffer])[again] + part)
+    return Touches(rows[again], memory[again], (offset // grain[memory])[again] + part)
 
 
 def pack(*columns: np.ndarray) -> np.ndarray:
@@ -74,7 +86,7 @@ def greatest(key: np.ndarray, n: int, values: np.ndarray, otherwise: int) -> np.
 def written(t: LaunchTrace, touched: Touches) -> np.ndarray:
     """For each touch: does anybody write that cell? (Of local memory, in any group.)"""
     c = t.columns
-    key, n = dense(pack(c.buffer[touched.row], touched.cell))
+    key, n = dense(pack(touched.memory, touched.cell))
     hit = np.zeros(n, bool)
     hit[key[c.kind[touched.row] != LOAD]] = True
     return hit[key]

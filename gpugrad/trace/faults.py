@@ -52,6 +52,8 @@ def _outside(t: LaunchTrace, say: Speaker, row: int) -> str:
     length = b.nbytes // b.dtype.itemsize
     i = say.element(row)
     span = str(i) if site.lanes == 1 else f"{i} to {i + site.lanes - 1}"
+    if int(c.offset[row]) in (2**31 - 1, -(2**31)):  # an event holds no larger one
+        span = f"{i} or {'more' if i > 0 else 'less'}"
     kind = int(c.kind[row])
     text = f"{say.who(row)} {VERBS[kind]} {b.name}[{span}], but {b.name} has {length} elements"
     text += f" (0 to {length - 1})." if length else "."
@@ -80,7 +82,10 @@ def endless(t: LaunchTrace) -> list[Finding]:
     c, say = t.columns, Speaker(t)
     out = []
     for row, n in first_of_each_site(t, np.flatnonzero((c.kind == FUEL) & (c.flags & FAULT != 0))):
-        text = f"{say.who(row)} was still in this loop when its turns ran out; it was ended."
+        text = (
+            f"{say.who(row)} was still in this loop when its turns ran out; it was ended. (If it is meant to be so "
+            "long, give it more turns: fuel=.)"
+        )
         if n > 1:
             text += f" ({n} work-items.)"
         out.append(Finding("endless loop", text, (say.site(row),), n, (row,)))

@@ -23,7 +23,8 @@ class BufferInfo:
     """A buffer as the launch saw it: an argument, a local array or a constant.
 
     `shape` and `dtype` are the array's; `axes` and `role` as the kernel declares them, if it does. `writer` says who
-    wrote the argument before: "host", the number of a launch, or None (nobody). `before` and `after` hold its contents
+    wrote the argument before: "host", the number of a launch, or None (nobody). Arguments in one block of memory have
+    the same `block`, and begin `start` bytes into it (block -1: memory of its own). `before` and `after` hold its contents
     on the host (None for local memory, and where the budget did not reach).
     """
 
@@ -34,6 +35,8 @@ class BufferInfo:
     role: str = ""
     axes: tuple[str, ...] = ()
     writer: Any = "host"
+    block: int = -1
+    start: int = 0
     before: np.ndarray | None = None
     after: np.ndarray | None = None
 

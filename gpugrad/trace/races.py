@@ -25,11 +25,11 @@ def races(t: LaunchTrace) -> list[Finding]:
         if not len(touched.row):
             continue
         keep = written(t, touched)
-        touched = _without_looks(t, Touches(touched.row[keep], touched.cell[keep]))
+        touched = _without_looks(t, touched.take(keep))
         row = touched.row
         if not len(row):
             continue
-        key = pack(c.buffer[row], touched.cell)
+        key = pack(touched.memory, touched.cell)
         if space == "local":
             _conflicts(t, found, row, pack(key, c.group[row], c.local_phase[row]), "local", False)
         else:
@@ -47,12 +47,12 @@ def _without_looks(t: LaunchTrace, touched: Touches) -> Touches:
     swaps = np.array(["cmpxchg" in s.text for s in t.sites] or [False])[c.site[row]]
     if not swaps.any():
         return touched
-    key = pack(c.buffer[row], touched.cell, c.item[row])
+    key = pack(touched.memory, touched.cell, c.item[row])
     order = np.lexsort((c.seq[row], key))
     before = np.zeros(len(row), bool)
     before[order[:-1]] = (key[order[1:]] == key[order[:-1]]) & swaps[order[1:]]
     keep = ~((c.kind[row] == LOAD) & before)
-    return Touches(row[keep], touched.cell[keep])
+    return touched.take(keep)
 
 
 def _conflicts(t: LaunchTrace, found: dict[tuple[int, int], Finding], row: np.ndarray, key: np.ndarray, space: str,

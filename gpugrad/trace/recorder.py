@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..array import Array
 from ..errors import GpugradError
 from ..program import OPTIONS, Compiled, Launch, Local
 from ..source import Buffer, Instrumented, instrument
@@ -148,4 +149,17 @@ def buffer_info(b: Buffer, launch: Launch, writers: dict[int, Any], before: dict
     declared = launch.kernel.arguments.get(b.name)
     role, axes = (declared.role, declared.axes) if declared else ("", ())
     i = b.argument
-    return BufferInfo(b, a.shape, a.dtype, a.nbytes, role, axes, writers[i], before.get(i), after.get(i))
+    blocks = [x.block if isinstance(x, Array) else None for x in launch.args]
+    return BufferInfo(
+        b,
+        a.shape,
+        a.dtype,
+        a.nbytes,
+        role,
+        axes,
+        writers[i],
+        blocks.index(a.block),
+        a.offset,
+        before.get(i),
+        after.get(i),
+    )

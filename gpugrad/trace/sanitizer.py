@@ -44,19 +44,23 @@ def sanitize(
     global_size: int | tuple[int, ...],
     local_size: int | tuple[int, ...] | None = None,
     name: str | None = None,
+    fuel: int = 1 << 17,
     **arguments: str,
 ) -> Report:
     """Run a kernel once, recorded, and report every mistake that it made.
 
     The first argument is a kernel of `gg.kernel`, or OpenCL C text (`name`: which kernel of it; further keywords
     declare buffers, as in `gg.kernel`). Accesses outside memory are left out and the run goes on, so this is safe
-    where a plain run is not. Raises SourceError if the text cannot be followed.
+    where a plain run is not; a work-item leaves its loops after `fuel` turns. Raises SourceError if the
+    text cannot be followed.
     """
+    if not 1 <= fuel < 2**32:
+        raise ValueError(f"sanitize: fuel is {fuel}; it is between 1 and 2**32 - 1")
     k = kernel_or_source if isinstance(kernel_or_source, CustomKernel) else kernel(kernel_or_source, name, **arguments)
     reports: list[Report] = []
 
     def check(launch: Launch, run: Callable[[], None]) -> None:
-        reports.append(report_on(record(launch, Options())))
+        reports.append(report_on(record(launch, Options(fuel=fuel))))
 
     with intercepting(check):
         k(*args, global_size=global_size, local_size=local_size)

@@ -87,6 +87,7 @@ def _buffer(b: BufferInfo) -> dict[str, Any]:
         "name": b.name, "space": b.space, "element": getattr(e, "name", ""), "size": b.buffer.element_size,
         "dims": b.buffer.dims, "argument": b.buffer.argument, "shape": b.shape, "dtype": b.dtype.str,
         "nbytes": b.nbytes, "role": b.role, "axes": b.axes, "writer": b.writer,
+        "block": b.block, "start": b.start,
     }  # fmt: skip
 
 
@@ -96,4 +97,15 @@ def _info(n: int, x: dict[str, Any], held: Any) -> BufferInfo:
     buffer = Buffer(x["name"], x["space"], element, tuple(x["dims"]), x["argument"])
     contents = [held[key] if (key := f"{n}/{which}/{x['name']}") in held else None for which in ("before", "after")]
     shape, axes = tuple(x["shape"]), tuple(x["axes"])
-    return BufferInfo(buffer, shape, np.dtype(x["dtype"]), x["nbytes"], x["role"], axes, x["writer"], *contents)
+    return BufferInfo(
+        buffer,
+        shape,
+        np.dtype(x["dtype"]),
+        x["nbytes"],
+        x["role"],
+        axes,
+        x["writer"],
+        x["block"],
+        x["start"],
+        *contents,
+    )

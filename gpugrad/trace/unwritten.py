@@ -29,7 +29,7 @@ def uninitialised(t: LaunchTrace) -> list[Finding]:
     group = np.where(local, c.group[row], 0)
     if not local.all():
         phase[~local & (c.global_phase[row] == 0)] = 0
-    key, n = dense(pack(c.buffer[row], touched.cell, group))
+    key, n = dense(pack(touched.memory, touched.cell, group))
     far = np.iinfo("i8").max
     writes = c.kind[row] != LOAD
     first = least(key[writes], n, phase[writes], far)[key]  # the first phase with a write

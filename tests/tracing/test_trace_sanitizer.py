@@ -134,6 +134,39 @@ def test_an_index_is_told_in_the_arrays_shape():
     assert "x[7] (that is [1, 3] of (3, 4))" in str(report)
 
 
+def test_one_array_given_twice_is_one_piece_of_memory():
+    text = """__kernel void k(__global const float *a, __global float *b) {
+  int i = get_global_id(0);
+  b[i] = a[7 - i];
+}"""
+    x, y = Array.from_numpy(np.ones(8, "f4")), Array.from_numpy(np.ones(8, "f4"))
+    assert gg.sanitize(text, x, y, global_size=8, local_size=8).ok
+    (f,) = gg.sanitize(text, x, x.reshape(2, 4), global_size=8, local_size=8)
+    assert (f.kind, f.line) == ("data race", 3)
+    own = "__kernel void k(__global const float *a, __global float *b) { int i = get_global_id(0); b[i] = a[i] + 1; }"
+    assert gg.sanitize(own, x, x, global_size=8, local_size=8).ok
+
+
+def test_an_index_too_large_for_an_event_is_told_as_a_bound():
+    text = "__kernel void k(__global float *x) { x[get_global_id(0) * 2000000000L - 1000000000L] = 1; }"
+    report = gg.sanitize(text, Array.from_numpy(np.ones(8, "f4")), global_size=2, local_size=2)
+    assert "x[-536870912 or less], but x has 8 elements" in str(report)
+
+
+def test_an_endless_loop_ends_soon_and_is_no_question_of_order():
+    text = (
+        "__kernel void k(__global float *x) { while (1) { x[get_global_id(0)] += 1; barrier(CLK_LOCAL_MEM_FENCE); } }"
+    )
+    x = Array.from_numpy(np.ones(8, "f4"))
+    report = gg.sanitize(text, x, global_size=8, local_size=8, fuel=3000)
+    assert [f.kind for f in report] == ["endless loop"] and "fuel=" in str(report)
+    with gg.trace(fuel=3000, budget=16 * 1000) as t:  # which holds but a part of its events
+        gg.kernel(text)(x, global_size=8, local_size=8)
+    assert t[0].repeatable and t[0].lost > 0
+    with pytest.raises(ValueError, match="fuel is 0"):
+        gg.sanitize(text, x, global_size=8, fuel=0)
+
+
 def test_sanitizer_raises_at_the_first_fault():
     x = gg.zeros(4)
     k = gg.kernel("__kernel void k(__global float *x) { x[get_global_id(0) + 1] = 1; }")
