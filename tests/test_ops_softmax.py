@@ -80,7 +80,7 @@ LINES = [[1, 2, 3], [-INF] * 3, [-INF, 0, 1], [0, 1, -INF], [INF, 0, 1], [NAN, 0
 @pytest.mark.parametrize("line", LINES, ids=str)
 def test_agrees_with_pytorch_and_so_does_the_gradient(device, line, op):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    for variant in ("stable", "online"):
+    for variant in ("stable", "online", "lanes"):
         with gg.use_kernels(softmax=variant):
             x, g = np.array([line], np.float32), np.array([[1, -2, 0.5]], np.float32)
             ours, theirs = gg.tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)

@@ -66,7 +66,7 @@ def close(name, got, x, dim):
 
 
 def test_the_ladder_starts_with_the_one_to_read():
-    assert VARIANTS == ["naive", "stable", "online"]
+    assert VARIANTS == ["naive", "stable", "online", "lanes"]
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -92,7 +92,7 @@ def test_any_shape_and_axis(device, shape, data):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("variant", ["stable", "online"])
+@pytest.mark.parametrize("variant", VARIANTS[1:])
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_a_long_line_of_equal_numbers_keeps_its_digits(device, name, variant):
     """Each addition to a long sum of equal terms rounds the same way: a plain loop is 3000 eps off."""
@@ -117,7 +117,7 @@ def test_the_gradient_of_a_long_line_keeps_its_digits(device, name):
     assert (np.abs(got - expected) <= (in_parts(n) + ROUNDINGS) * np.finfo(np.float32).eps * size).all()
 
 
-@pytest.mark.parametrize("variant", ["stable", "online"])
+@pytest.mark.parametrize("variant", VARIANTS[1:])
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_huge_numbers_do_not_overflow(device, name, variant):
     x = np.array([[1e4, 1e4 - 1, -1e4], [2e38, 0, -1e38], [-2e38, -2e38, -3e38], [100, 99, 98]], np.float32)
@@ -144,7 +144,7 @@ def test_minus_infinity_has_probability_0_wherever_it_stands(device, variant):
             close("log_softmax", np.delete(log_p, at, 1), finite, 1)
 
 
-@pytest.mark.parametrize("variant", ["stable", "online"])
+@pytest.mark.parametrize("variant", VARIANTS[1:])
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 @pytest.mark.parametrize("n", [3, 140])
 @pytest.mark.parametrize(
@@ -160,10 +160,11 @@ def test_a_line_without_a_finite_answer_is_nan_and_no_other_is(device, line, n, 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(("shape", "dim"), [*CASES, ((0, 4), 1), ((4, 0), 1)], ids=str)
-@pytest.mark.parametrize("shared", [False, True])
-def test_the_gradients_agree_with_their_formulas(device, rng, shape, dim, shared, dtype, monkeypatch):
-    shortest = 1 if shared else 1 << 31  # line that a work-group shares
+@pytest.mark.parametrize("variant", VARIANTS[1:])
+def test_the_gradients_agree_with_their_formulas(device, rng, shape, dim, variant, dtype, monkeypatch):
+    shortest = 1 if variant == "online" else 1 << 31  # line that a work-group shares
     monkeypatch.setitem(K.tuning.TUNING, "softmax shared", {"cpu": shortest, "gpu": shortest})
+    monkeypatch.setitem(K.tuning.TUNING, "softmax", {"cpu": variant, "gpu": variant})
     g = rng.standard_normal(shape).astype(dtype)
     y = rng.standard_normal(shape).astype(dtype)
     g64, y64 = g.astype(np.float64), y.astype(np.float64)

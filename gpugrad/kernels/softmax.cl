@@ -142,3 +142,75 @@ __kernel void softmax_backward_tree(__global const T *g, __global const T *y, __
   for (int i = lane; i < n; i += GROUP)
     gx[start + i * inner] = GRADIENT((A)g[start + i * inner], (A)y[start + i * inner], s);
 }
+
+/* For CPUs: one work-item makes LANES lines, side by side in a vector V of A's. exp of a vector costs
+ * about as much there as exp of a number, and no addition waits for the one before it in its line.
+ * Beyond the last line it is that line again, whose result is left out. */
+#ifdef LANES
+/* A vector that may start at any element. */
+typedef V UNALIGNED __attribute__((aligned(sizeof(A))));
+
+/* What LANES lines, which begin at start[0], start[1] ..., hold `offset` further. */
+inline V side_by_side(__global const T *x, const int *start, int offset) {
+  A side[LANES];
+  for (int j = 0; j < LANES; j++)
+    side[j] = x[start[j] + offset];
+  return *(UNALIGNED *)side;
+}
+
+/* Put the first `count` of them where they belong. */
+inline void put(__global T *out, const int *start, int offset, V v, int count) {
+  A side[LANES];
+  *(UNALIGNED *)side = v;
+  for (int j = 0; j < LANES; j++)
+    if (j < count)
+      out[start[j] + offset] = side[j];
+}
+
+__kernel void softmax_lanes(__global const T *x, __global T *out, int outer, int n, int inner) {
+  int first = get_global_id(0) * LANES, count = outer * inner - first;
+  if (count > 0) {
+    int start[LANES];
+    for (int j = 0; j < LANES; j++) {
+      int k = first + min(j, count - 1);
+      start[j] = k / inner * n * inner + k % inner;
+    }
+    V m = -INFINITY, s = 0;
+    for (int i = 0; i < n; i++) {
+      V a = side_by_side(x, start, i * inner);
+      m = a > m ? a : m;
+    }
+    for (int i = 0; i < n;) {
+      V part = 0;
+      for (int end = i + min(PART, n - i); i < end; i++)
+        part += exp(side_by_side(x, start, i * inner) - m);
+      s += part;
+    }
+    for (int i = 0; i < n; i++)
+      put(out, start, i * inner, RESULT(side_by_side(x, start, i * inner), m, s), count);
+  }
+}
+
+__kernel void softmax_backward_lanes(__global const T *g, __global const T *y, __global T *gx,
+                                     int outer, int n, int inner) {
+  int first = get_global_id(0) * LANES, count = outer * inner - first;
+  if (count > 0) {
+    int start[LANES];
+    for (int j = 0; j < LANES; j++) {
+      int k = first + min(j, count - 1);
+      start[j] = k / inner * n * inner + k % inner;
+    }
+    V s = 0;
+    for (int i = 0; i < n;) {
+      V part = 0;
+      for (int end = i + min(PART, n - i); i < end; i++)
+        part += TERM(side_by_side(g, start, i * inner), side_by_side(y, start, i * inner));
+      s += part;
+    }
+    for (int i = 0; i < n; i++) {
+      V a = side_by_side(g, start, i * inner), b = side_by_side(y, start, i * inner);
+      put(gx, start, i * inner, GRADIENT(a, b, s), count);
+    }
+  }
+}
+#endif

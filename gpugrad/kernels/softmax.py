@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ..array import Array
 from ..device import Device
+from ..dtypes import float64
 from ..program import Define, Kernel
 from .checks import axis, check_array, check_float, check_out, check_same
 from .ladder import resolve, variant
@@ -16,9 +19,11 @@ _LINES = {"x": "in outer n inner", "out": "out outer n inner"}
 _NAIVE = Kernel("softmax.cl", "softmax_naive", **_LINES)
 _STABLE = Kernel("softmax.cl", "softmax_stable", **_LINES)
 _ONLINE = Kernel("softmax.cl", "softmax_online", **_LINES)
+_LANES = Kernel("softmax.cl", "softmax_lanes", **_LINES)
 _GRADIENTS = {"g": "in outer n inner", "y": "in outer n inner", "gx": "out outer n inner"}
 _BACKWARD = Kernel("softmax.cl", "softmax_backward", **_GRADIENTS)
 _BACKWARD_TREE = Kernel("softmax.cl", "softmax_backward_tree", **_GRADIENTS)
+_BACKWARD_LANES = Kernel("softmax.cl", "softmax_backward_lanes", **_GRADIENTS)
 
 _LOCAL = (16,)
 
@@ -46,8 +51,7 @@ def _softmax(name: str, x: Array, dim: int, chosen: str | None, out: Array | Non
     out = check_out(name, out, x.shape, x.dtype, x.device, x)
     if out.size == 0:
         return out
-    long = n >= tuned("softmax shared", x.device)
-    run, custom = resolve("softmax", chosen, "online" if long else "stable")
+    run, custom = resolve("softmax", chosen, _default(n, x.device))
     if custom is not None and name == "log_softmax":
         run, custom = resolve("softmax", "stable", "stable")  # a kernel of your own takes over softmax only
     run(custom, name, x, out, outer, n, inner)
@@ -78,6 +82,13 @@ def _online(kernel: Any, name: str, x: Array, out: Array, outer: int, n: int, in
     _ONLINE.launch(x.dtype, size, (group,), x, out, n, inner, defines=_defines(name, x.device))
 
 
+@variant("softmax", "lanes")
+def _lanes(kernel: Any, name: str, x: Array, out: Array, outer: int, n: int, inner: int) -> None:
+    """One work-item for some lines side by side, in a vector."""
+    vector, work_items = _vector(x.dtype, outer * inner)
+    _LANES.launch(x.dtype, work_items, (4,), x, out, outer, n, inner, defines=_defines(name, x.device) + vector)
+
+
 def softmax_backward(name: str, g: Array, y: Array, dim: int) -> Array:
     """The gradient of `name` ("softmax" or "log_softmax") along `dim`, from its result y and the gradient g of that."""
     if name not in ("softmax", "log_softmax"):
@@ -89,12 +100,28 @@ def softmax_backward(name: str, g: Array, y: Array, dim: int) -> Array:
         raise ValueError(f"softmax_backward: g has shape {g.shape}, y has {y.shape}; they must be equal")
     gx = Array.empty(y.shape, y.dtype, y.device)
     defines = _defines(name, y.device)
-    if n >= tuned("softmax shared", y.device):
+    chosen = _default(n, y.device)
+    if chosen == "online":
         group = tuned("reduce group", y.device)
         _BACKWARD_TREE.launch(y.dtype, (outer * inner * group,), (group,), g, y, gx, n, inner, defines=defines)
+    elif chosen == "lanes":
+        vector, work_items = _vector(y.dtype, outer * inner)
+        _BACKWARD_LANES.launch(y.dtype, work_items, (4,), g, y, gx, outer, n, inner, defines=defines + vector)
     else:
         _BACKWARD.launch(y.dtype, (outer * inner,), _LOCAL, g, y, gx, outer, n, inner, defines=defines)
     return gx
+
+
+def _default(n: int, device: Device) -> str:
+    """The variant for lines of n elements."""
+    choice: str = "online" if n >= tuned("softmax shared", device) else tuned("softmax", device)
+    return choice
+
+
+def _vector(dtype: np.dtype, lines: int) -> tuple[tuple[Define, ...], tuple[int]]:
+    """The vector that lines stand side by side in, as macros, and the work-items that so many lines need."""
+    name, lanes = ("double4", 4) if dtype == float64 else ("float8", 8)
+    return (("V", name), ("LANES", str(lanes))), (-(-lines // lanes),)
 
 
 def _lines(function: str, name: str, x: Array, dim: int) -> tuple[int, int, int]:

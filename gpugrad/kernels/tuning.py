@@ -48,6 +48,8 @@ TUNING: dict[str, dict[str, Any]] = {
         "cpu": {"conv2d": "blocked", "conv2d_backward_input": "blocked", "conv2d_backward_weight": "blocked"},
         "gpu": {"conv2d": "direct", "conv2d_backward_input": "direct", "conv2d_backward_weight": "im2col"},
     },
+    # CPU, 4096 lines of 10: 0.3 ms lanes, 1.0 stable (PyTorch 0.1); 512 of 1000: 2.0 and 56.
+    "softmax": {"cpu": "lanes", "gpu": "stable"},
     # From this length on a work-group shares a line of softmax. On the CPU that gains nothing at any length.
     "softmax shared": {"cpu": 1 << 31, "gpu": 64},
     # CPU, (128, 16, 28, 28), 2 x 2: 0.9 ms 2x2, 3.4 rows, 7.6 window; backward 0.5 ms planes, 10 gather.
