@@ -79,6 +79,8 @@ class Pool:
         with self.device.lock:
             self._collect()
             free = self._free.get(capacity)
+            if not free and self._free.get(nbytes):  # memory was so short once that a block got no more than this
+                capacity, free = nbytes, self._free[nbytes]
             if free:
                 self.cached -= capacity
                 return Block(self, free.pop(), capacity)
@@ -88,6 +90,9 @@ class Pool:
                 gc.collect()
                 self._collect()
                 self.release_cached()
+                buffer = self._create(capacity)
+            if buffer is None and capacity > nbytes > 0:
+                capacity = nbytes
                 buffer = self._create(capacity)
             if buffer is None:
                 self.device.check_answers()

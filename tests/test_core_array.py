@@ -1,11 +1,14 @@
 """Array: numbers there and back, shapes, and what is refused."""
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.extra import numpy as hnp
 
 from gpugrad.array import Array, infer_shape
+from gpugrad.custom import kernel
 from gpugrad.guards import check_guards, guard
 
 DTYPES = [np.float16, np.float32, np.float64, np.int32, np.uint8, np.bool_]
@@ -140,8 +143,6 @@ def test_the_memory_knows_who_wrote_it(device):
 
 
 def test_a_flag_raised_by_a_kernel_is_an_indexerror_at_the_next_read(device):
-    from gpugrad.custom import kernel
-
     check = kernel(
         "__kernel void check(__global const int *x, __global int *fault, int code) { int i = get_global_id(0);"
         " if (x[i] > 9 && atomic_cmpxchg(&fault[0], 0, code) == 0) { fault[1] = x[i]; fault[2] = i; } }"
@@ -157,8 +158,6 @@ def test_a_flag_raised_by_a_kernel_is_an_indexerror_at_the_next_read(device):
 
 
 def test_a_read_between_a_guard_and_its_launch_loses_nothing(device):
-    from gpugrad.custom import kernel
-
     fault = kernel("__kernel void fault(__global int *f, int code) { f[0] = code; f[1] = 7; f[2] = 3; }")
     x = Array.from_numpy(np.zeros(2, np.float32))
     flag, code = guard(device, "late: {value} at position {position}")
@@ -167,6 +166,55 @@ def test_a_read_between_a_guard_and_its_launch_loses_nothing(device):
     with pytest.raises(IndexError, match="late: 7 at position 3"):
         x.numpy()
     x.numpy()
+
+
+def in_a_thread(call):
+    """What `call` returns or raises in a thread of its own, which has ended then."""
+    found = []
+
+    def work():
+        try:
+            found.append(call())
+        except Exception as error:
+            found.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_each_thread_is_told_of_its_own_bad_indices(device):
+    fault = kernel("__kernel void fault(__global int *f, int code) { f[0] = code; f[1] = code; f[2] = 3; }")
+    x = Array.from_numpy(np.zeros(2, np.float32))
+
+    def mistake(name):
+        fault(*guard(device, name + ": position {position}"), global_size=1)
+
+    def work():
+        mistake("theirs")
+        assert isinstance(in_a_thread(x.numpy), np.ndarray)  # another thread reads, and goes on
+        with pytest.raises(IndexError, match="theirs: position 3"):
+            x.numpy()
+        return x.numpy().tolist()
+
+    mistake("ours")
+    assert in_a_thread(work) == [0, 0]
+    with pytest.raises(IndexError, match="ours: position 3"):
+        x.numpy()
+    x.numpy()
+
+
+def test_a_bad_index_of_a_thread_that_has_ended_is_told_to_whoever_reads(device):
+    fault = kernel("__kernel void fault(__global int *f, int code) { f[0] = code; f[1] = 7; f[2] = 3; }")
+    x = Array.from_numpy(np.zeros(2, np.float32))
+    for name in ("first", "second"):
+        in_a_thread(lambda name=name: fault(*guard(device, name + ": {value}"), global_size=1))
+    for name in ("first", "second"):
+        with pytest.raises(IndexError, match=f"{name}: 7"):
+            x.numpy()
+    x.numpy()
+    assert len(device.cache["guards"]) <= 1
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 3e10, -3e10, 2.0**31])

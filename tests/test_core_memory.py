@@ -78,6 +78,19 @@ def test_too_much_memory_is_refused_and_the_next_operation_works(device, small):
     assert x.numpy().sum() == 10_000
 
 
+def test_what_fits_is_given_though_its_size_class_does_not_and_used_again(device, small):
+    small.release_cached()
+    small.limit = small.allocated + 50_000
+    a = Array.empty((49_900,), np.uint8)
+    assert _round_up(49_900) > 50_000 and small.allocated <= small.limit
+    buffer = a.block.buffer
+    del a
+    again = Array.empty((49_900,), np.uint8)
+    assert again.block.buffer is buffer or device.is_simulator
+    again.write(np.ones(49_900, np.uint8))
+    assert again.numpy().sum() == 49_900
+
+
 def test_cached_blocks_are_freed_before_memory_is_refused(device, small):
     a = Array.empty((150_000,))
     del a  # cached now, of a size class that the next one does not fit
