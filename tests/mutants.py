@@ -28,6 +28,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "max_pool.cl": ("test_pooling.py",),
     "cross_entropy.cl": ("test_loss.py",),
     "pick.cl": ("test_reduce.py",),
+    "unscale.cl": ("test_grad_scaler.py",),
 }
 
 OPERATORS = {
