@@ -92,10 +92,12 @@ def curves(lines: dict[str, tuple[Any, Any]], x: str, y: str, title: str) -> Non
 
 
 def _contents(launch: LaunchTrace, buffer: str, picture: str) -> np.ndarray:
+    """The buffer's contents; axes of one element are left out, as those of one image with one channel."""
     info = launch.buffer(buffer)
-    if not 1 <= len(info.shape) <= 2 or info.after is None or not 1 <= info.after.size <= MOST:
+    values = None if info.after is None else np.atleast_1d(info.after.squeeze())
+    if values is None or values.ndim > 2 or not 1 <= values.size <= MOST:
         raise ValueError(f"{picture}: {buffer} is {info.shape}; this picture takes one or two axes and {MOST} elements")
-    return info.after
+    return values
 
 
 def _grid(values: np.ndarray, title: str, labels: list[str], group: np.ndarray) -> None:

@@ -1,0 +1,44 @@
+"""Wrong answers to lesson 05."""
+
+from wrong_answers import Wrong, change
+
+CLAMPED = change("inside ? x[h * W + w] : 0", "x[clamp(h, 0, H - 1) * W + clamp(w, 0, W - 1)]")
+EXCHANGED = change("kh = k / KW % KH, kw = k % KW", "kh = k % KH, kw = k / KH % KW")
+
+WRONG = {
+    "05.1": [
+        Wrong("dilation forgotten", [28, 12, 26], says="reaches over 5 pixels"),
+        Wrong("padding forgotten", [24, 12, 24], says="32 in all"),
+        Wrong("off by one", [28, 11, 24], says="11 and a half"),
+        Wrong("squared", [784, 144, 576], says="element 0"),
+    ],
+    "05.2": [
+        Wrong("transposed", [2, 3], says="Exchanged"),
+        Wrong("within the window", [2, 1], says="the window itself has moved"),
+        Wrong("of the window", [1, 1], says="add the place within the window"),
+    ],
+    "05.3": [
+        Wrong("with channels", 144, says="16 channels, too"),
+        Wrong("nothing", 1, says="overlap"),
+        Wrong("one axis", 3, says="3 high and 3 wide"),
+    ],
+    "05.4": [
+        Wrong("transposed", change("(oh + kh) * W + ow + kw", "(ow + kw) * W + oh + kh"), says="OUT OF BOUNDS"),
+        Wrong("only right for square", change("(oh + kh) * W", "(oh + kh) * H"), says="col[0, 4] is"),
+        Wrong("window forgotten", change("(oh + kh) * W + ow + kw", "oh * W + ow"), says="col[1, 0] is"),
+        Wrong("constant", change("= x[(oh + kh) * W + ow + kw]", "= 0"), says="col[0, 0] is 0"),
+    ],
+    "05.5": [
+        Wrong("left as it was", change(" && w < W", ""), says="reads x[15], but x has 15 elements"),
+        Wrong("the lower edge forgotten", change("h < H && ", ""), says="OUT OF BOUNDS"),
+        Wrong("clamped to the edge", CLAMPED, says="col[0, 0] is"),
+        Wrong("only right for square", change("w < W", "w < H"), says="is 0, and should be"),
+    ],
+    "05.6": [
+        Wrong("stride forgotten", change("oh * SH", "oh"), says="is"),
+        Wrong("kh and kw exchanged", EXCHANGED, says="is"),
+        Wrong("dilation forgotten", change("kw * DW", "kw"), says="is"),
+        Wrong("only the first image", change("(n * C + c)", "c"), says="col[1, "),
+        Wrong("no guard", change("l < OH * OW", "1"), says="OUT OF BOUNDS"),
+    ],
+}  # fmt: skip
