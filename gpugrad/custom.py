@@ -14,7 +14,9 @@ from .device import Device, current_device
 from .errors import KernelArgumentError
 from .program import COMMENT, SCALARS, Argument, Compiled, Launch, Local, Parameter, Size, intercepted, intercepting
 
-_KERNEL = re.compile(r"\b(?:__)?kernel\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?void\s+(\w+)", re.DOTALL)
+_ATTRIBUTE = re.compile(r"\b__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
+_KERNEL = re.compile(r"\b(?:__)?kernel\s+void\s+(\w+)")
+_MOST_CHECKED = 16  # launches that differ in their whole numbers alone
 _C_OF = {"f2": "half", "f4": "float", "f8": "double", "i4": "int", "u1": "uchar", "b1": "uchar"}
 
 
@@ -24,7 +26,8 @@ class CustomKernel:
     Buffers take tensors or Arrays, scalars Python numbers, `__local` pointers a `gpugrad.Local`. Number, order and
     types are checked against the compiled kernel before anything runs. The first launch with each size and shape
     of arguments runs checked (no access outside memory, no endless loop, no parted barrier): on a fault it raises
-    `gg.KernelFault`, and memory is as it was before. `checked=True` always checks, `checked=False` never.
+    `gg.KernelFault`, and memory is as it was before. Launches that differ in whole numbers alone are checked until 16
+    of them were right: such a number may count steps. `checked=True` always checks, `checked=False` never.
     """
 
     def __init__(self, source: str, name: str | None = None, arguments: dict[str, str] | None = None):
@@ -32,8 +35,8 @@ class CustomKernel:
             raise TypeError(f"kernel: source is {type(source).__name__}; it is the text of an OpenCL C kernel")
         if name is not None and not isinstance(name, str):
             raise TypeError(f"kernel: name is {name!r}; it is the name of a kernel in the source, or None")
-        found = _KERNEL.findall(COMMENT.sub(" ", source))
         if name is None:
+            found = _names(source, current_device())
             if len(found) != 1:
                 raise ValueError(
                     f"kernel: the source holds {len(found)} kernels ({', '.join(found) or 'none'}); it needs one "
@@ -42,7 +45,7 @@ class CustomKernel:
             name = found[0]
         self.source, self.name = source, name
         self.arguments = {n: Argument.parse(n, text) for n, text in (arguments or {}).items()}
-        self._checked: set[Any] = set()
+        self._checked: dict[Any, set[tuple[int, ...]]] = {}  # sizes and shapes: the whole numbers that came with them
         self._compiled: dict[Device, Compiled] = {}
         self.on(current_device())  # a mistake in the text is told now, not at the first launch
 
@@ -99,16 +102,16 @@ class CustomKernel:
         local = _local_size(size, local_size, device)
         if checked is not None and not isinstance(checked, bool):
             raise TypeError(f"{self.name}: checked is {checked!r}; it is True, False or None (the first launch only)")
+        shapes = tuple((a.shape, a.dtype) if isinstance(a, Array) else type(a) for a in checked_args)
         # Whole numbers are sizes more often than not: with another one, what was right may reach outside.
-        shapes = tuple(
-            (a.shape, a.dtype) if isinstance(a, Array) else a if isinstance(a, int) else type(a) for a in checked_args
-        )
-        form = (device.number, size, local, shapes)
-        if intercepted() or checked is False or (checked is None and form in self._checked):
+        numbers = tuple(a for a in checked_args if isinstance(a, int))
+        right = self._checked.setdefault((device.number, size, local, shapes), set())
+        if intercepted() or checked is False or (checked is None and (numbers in right or len(right) == _MOST_CHECKED)):
             compiled(size, local, *checked_args)
             return
         self._run_checked(compiled, size, local, checked_args, refuse=checked is True)
-        self._checked.add(form)  # only now: a launch with a fault is checked again
+        if len(right) < _MOST_CHECKED:
+            right.add(numbers)  # only now: a launch with a fault is checked again
 
     def _run_checked(self, compiled: Compiled, size: Size, local: Size, args: list[Any], refuse: bool) -> None:
         from .source import SourceError
@@ -164,6 +167,16 @@ class CustomKernel:
             return float(a)
         except OverflowError:
             raise ValueError(f"{where} is a floating-point number; got an integer too large for one") from None
+
+
+def _names(source: str, device: Device) -> list[str]:
+    """The kernels of a text; where the source pass cannot read it, what looks like one."""
+    from .source import SourceError, parse
+
+    try:
+        return list(parse(source, extensions=frozenset(device.cl_device.extensions.split())))
+    except SourceError:
+        return _KERNEL.findall(_ATTRIBUTE.sub(" ", COMMENT.sub(" ", source)))
 
 
 def kernel(source: str, name: str | None = None, **arguments: str) -> CustomKernel:

@@ -11,6 +11,7 @@ import contextlib
 import json
 import math
 import os
+import shutil
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -165,13 +166,19 @@ def _key(key: Any) -> str | int:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write to a temporary file in the same folder, then move it to `path`: nobody ever sees half a file."""
+    """Write to a temporary file in the same folder, then move it to `path`: nobody ever sees half a file.
+
+    A link stays one, and leads to the new contents; a file that is replaced hands on its permissions.
+    """
+    path = Path(os.path.realpath(path))
     temporary = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
         with open(temporary, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        if path.exists():
+            shutil.copymode(path, temporary)
         os.replace(temporary, path)
     except FileNotFoundError:
         raise FileNotFoundError(f"save: there is no folder {str(path.parent)!r}; make it first") from None

@@ -102,6 +102,13 @@ def test_a_text_without_a_kernel_or_with_two_needs_a_name():
         with pytest.raises(ValueError, match="0 kernels"):
             kernel(none)
     assert kernel("kernel  void\nplain(global float *x) { x[0] = 1; }").name == "plain"
+    attribute = "__attribute__((reqd_work_group_size(1, 1, 1)))"
+    for head in (f"__kernel {attribute} void", f"__kernel void {attribute}", "#define RUN __kernel void\nRUN"):
+        assert kernel(f"{head} f(__global float *x) {{ x[0] = 1; }}").name == "f"
+    off = f"#if 0\n{ADD.replace('add', 'old')}\n#endif\n{ADD}"
+    assert kernel(off).name == "add"
+    with pytest.raises(KernelBuildError, match="line 1"):  # what the source pass cannot read is found by its looks
+        kernel(f"__kernel void {attribute} f(__global float *x) {{ x[0] = ; }}")
     two = ADD + "\n" + ADD.replace("add", "twin")
     with pytest.raises(ValueError, match="2 kernels"):
         kernel(two)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import struct
 
 import numpy as np
@@ -170,6 +171,27 @@ def test_a_saved_file_has_the_usual_permissions(path):
     other = path.with_name("other")
     other.write_bytes(b"")
     assert path.stat().st_mode == other.stat().st_mode
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX permissions and links")
+def test_a_file_that_is_replaced_hands_on_its_permissions(path):
+    gg.save({"x": 1}, path)
+    path.chmod(0o640)
+    gg.save({"x": 2}, path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640 and gg.load(path) == {"x": 2}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX permissions and links")
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_a_link(tmp_path, there):
+    target, link = tmp_path / "far" / "target", tmp_path / "link"
+    target.parent.mkdir()
+    if there:
+        gg.save({"x": 1}, target)
+    link.symlink_to(target)
+    gg.save({"x": 2}, link)
+    assert link.is_symlink() and gg.load(target) == {"x": 2}
+    assert os.listdir(target.parent) == ["target"] and os.listdir(tmp_path) != []
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):

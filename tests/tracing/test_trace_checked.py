@@ -30,6 +30,16 @@ def test_the_first_launch_is_checked_and_its_result_stands(checks):
     assert len(checks) == 2  # another size
 
 
+def test_a_number_that_counts_steps_is_not_checked_for_ever(checks):
+    x = gg.zeros(8)
+    k = gg.kernel("__kernel void k(__global float *x, int step) { x[get_global_id(0)] = step; }")
+    for step in range(40):
+        k(x, step, global_size=8)
+    assert len(checks) == 16 and x.tolist() == [39] * 8
+    k(x, 40, global_size=4)
+    assert len(checks) == 17  # another size
+
+
 def test_checked_says_always_or_never(checks):
     x = gg.zeros(8)
     k = gg.kernel(ADD_ONE)
