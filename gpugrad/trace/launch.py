@@ -24,8 +24,8 @@ class BufferInfo:
 
     `shape` and `dtype` are the array's; `axes` and `role` as the kernel declares them, if it does. `writer` says who
     wrote the argument before: "host", the number of a launch, or None (nobody). Arguments in one block of memory have
-    the same `block`, and begin `start` bytes into it (block -1: memory of its own). `before` and `after` hold its contents
-    on the host (None for local memory, and where the budget did not reach).
+    the same `block`, and begin `start` bytes into it (block -1: memory of its own). `before` and `after` hold its
+    contents on the host (None for local memory, and where the budget did not reach).
     """
 
     buffer: Buffer
