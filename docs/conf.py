@@ -1,6 +1,7 @@
 """Sphinx: `make docs` builds these pages with no network."""
 
 import inspect
+import shutil
 from pathlib import Path
 
 import gpugrad
@@ -58,7 +59,7 @@ SECTIONS = {
     "devices": ("device", "generator", "memory"),
     "errors": ("errors",),
 }
-ELSEWHERE = {"array", "dtypes", ""}  # has a page of its own; in words on the page; modules
+ELSEWHERE = {"array", "dtypes", "optim", ""}  # have a page of their own; in words on the page; modules
 
 
 def write_sections():
@@ -79,7 +80,16 @@ def write_sections():
         raise ValueError(f"docs/conf.py: say in SECTIONS where {', '.join(sorted(left))} belong")
 
 
+def copy_lessons():
+    """docs/lessons: Sphinx takes pages from its own folder only."""
+    here = Path(__file__).parent
+    shutil.rmtree(here / "lessons", ignore_errors=True)
+    shutil.copytree(here.parent / "notebooks", here / "lessons", ignore=lambda _, names: [
+        n for n in names if not n.endswith(".ipynb")])  # fmt: skip
+
+
 write_sections()
+copy_lessons()
 
 
 def setup(app):
