@@ -105,6 +105,27 @@ def test_batch_norm_differentiates_twice_in_eval(device, rng):
     assert gg.gradgradcheck(f, args)
 
 
+def test_a_batch_in_training_does_not_change_the_gradient_of_one_in_eval_before_it(device, rng):
+    layer = nn.BatchNorm2d(2)
+    x = gg.tensor(rng.standard_normal((3, 2, 2, 2)).astype(np.float32), requires_grad=True)
+    layer.running_var.copy_(gg.tensor([4.0, 9.0]))
+    y = layer.eval()(x)
+    layer.train()(gg.tensor(rng.standard_normal((3, 2, 2, 2)).astype(np.float32) * 5))
+    y.sum().backward()
+    want = np.broadcast_to((1 / np.sqrt(np.array([4, 9]) + 1e-5)).reshape(1, 2, 1, 1), x.shape)
+    np.testing.assert_allclose(x.grad.numpy(), want, rtol=1e-6)  # a root and a quotient
+    # weight is 1 and bias 0, so y is what weight is multiplied by; sums of 12 numbers of about 1
+    np.testing.assert_allclose(layer.weight.grad.numpy(), y.detach().numpy().sum((0, 2, 3)), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_no_channels_have_a_gradient_too(device, create_graph):
+    x, w = gg.ones(3, 0, 2, 2, requires_grad=True), gg.ones(0, requires_grad=True)
+    y = F.batch_norm(x, None, None, w, training=True)
+    g_x, g_w = gg.grad(y.sum(), [x, w], create_graph=create_graph)
+    assert g_x.shape == x.shape and g_w.shape == (0,)
+
+
 def test_running_statistics_are_no_part_of_the_graph(device, rng):
     layer = nn.BatchNorm2d(2)
     for _ in range(2):

@@ -193,8 +193,7 @@ def test_gradients_are_clipped_together_as_in_pytorch(device, rng, norm_type, ma
 
 def test_wrong_clipping_is_refused(device):
     p = gg.zeros(2, requires_grad=True)
-    with pytest.raises(ValueError, match="call backward first"):
-        nn.utils.clip_grad_norm_([p], 1.0)
+    assert nn.utils.clip_grad_norm_([p], 1.0).item() == 0  # nothing to clip
     p.grad = gg.ones(2)
     with pytest.raises(ValueError, match="max_norm is -1"):
         nn.utils.clip_grad_norm_(p, -1)

@@ -95,6 +95,17 @@ def test_values_are_cast_to_the_tensors_dtype(device, dtype):
     same(t, expected)
 
 
+def test_a_list_is_cast_before_it_goes_to_the_device(device):
+    """A device may have no float64, which NumPy makes of Python's floats."""
+    x = gg.zeros(2, 2)
+    with Launches() as launches:
+        x[0] = [1.5, 2.5]
+    assert len(launches) == 1 and x.tolist() == [[1.5, 2.5], [0, 0]]
+    i = gg.zeros(2, dtype=gg.int32)
+    i[:] = [1.9, -1.9]
+    assert i.tolist() == [1, -1]
+
+
 def test_an_integer_tensor_of_no_axes_is_an_index(device):
     x = gg.tensor(sample((3, 4)))
     same(x[gg.tensor(1), gg.tensor(0) :], sample((3, 4))[1])

@@ -217,6 +217,46 @@ def test_pickle_and_deepcopy_make_leaves(device):
             refuse(x * 2)
 
 
+# PyTorch's ways of saying it
+
+
+def test_sizes_and_axes_can_be_given_by_name(device):
+    x = gg.ones(2, 3)
+    assert [f(size=(2, 3)).shape for f in (gg.zeros, gg.ones, gg.rand, gg.randn)] == [(2, 3)] * 4
+    assert x.reshape(shape=(3, 2)).shape == x.view(size=(3, 2)).shape == x.permute(dims=(1, 0)).shape == (3, 2)
+    assert x.expand(size=(4, 2, 3)).shape == (4, 2, 3) and x.flip(dims=(0,)).shape == (2, 3)
+    for twice in (lambda: x.reshape(6, shape=(6,)), lambda: gg.zeros(2, size=(2,)), lambda: x.permute(0, 1, dims=1)):
+        with pytest.raises(TypeError, match="is given twice"):
+            twice()
+    with pytest.raises(TypeError, match="zeros: size is 3; by name it is a tuple"):
+        gg.zeros(size=3)
+
+
+def test_alpha_is_a_factor_of_the_other(device):
+    x, y = gg.tensor([1.0, 2.0]), gg.tensor([10.0, 20.0], requires_grad=True)
+    assert gg.add(x, y, alpha=2).tolist() == x.add(y, alpha=2).tolist() == [21, 42]
+    assert gg.sub(x, y, alpha=0.5).tolist() == x.sub(y, alpha=0.5).tolist() == [-4, -8]
+    assert x.add(3, alpha=2).tolist() == [7, 8]
+    with gg.no_grad():
+        assert x.clone().add_(y, alpha=-1).tolist() == [-9, -18] and x.clone().sub_(y, alpha=2).tolist() == [-19, -38]
+    x.clone().add_(y, alpha=3).sum().backward()
+    assert y.grad.tolist() == [3, 3]
+    i = gg.tensor([1, 2])
+    assert i.add(i, alpha=2).tolist() == [3, 6] and i.add(i, alpha=2).dtype == gg.int32
+    with pytest.raises(TypeError, match=r"add: alpha is 0.5; beside int32 it must be an integer"):
+        i.add(i, alpha=0.5)
+    with pytest.raises(TypeError, match=r"sub_: alpha is str; it must be a number"):
+        x.sub_(x, alpha="a")
+
+
+def test_max_and_min_of_two_tensors_are_maximum_and_minimum(device):
+    x, y = gg.tensor([1.0, 5.0]), gg.tensor([3.0, 4.0])
+    assert gg.max(x, y).tolist() == x.max(y).tolist() == [3, 5]
+    assert gg.min(x, y).tolist() == x.min(y).tolist() == [1, 4]
+    with pytest.raises(TypeError, match="max: keepdim is True"):
+        gg.max(x, y, True)
+
+
 # In place, not recorded
 
 OPERATIONS = {

@@ -268,11 +268,11 @@ class Tensor:
 
     # Element-wise functions
 
-    def add(self, other: Any) -> Tensor:
-        return ops.add(self, other)
+    def add(self, other: Any, *, alpha: Number = 1) -> Tensor:
+        return ops.add(self, other, alpha=alpha)
 
-    def sub(self, other: Any) -> Tensor:
-        return ops.sub(self, other)
+    def sub(self, other: Any, *, alpha: Number = 1) -> Tensor:
+        return ops.sub(self, other, alpha=alpha)
 
     def mul(self, other: Any) -> Tensor:
         return ops.mul(self, other)
@@ -353,11 +353,11 @@ class Tensor:
 
     # Shapes
 
-    def reshape(self, *shape: Any) -> Tensor:
-        return ops.reshape(self, _several(shape))
+    def reshape(self, *sizes: Any, shape: Any = None) -> Tensor:
+        return ops.reshape(self, _several("reshape", sizes, "shape", shape))
 
-    def view(self, *shape: Any) -> Tensor:
-        return ops.view(self, _several(shape))
+    def view(self, *sizes: Any, size: Any = None) -> Tensor:
+        return ops.view(self, _several("view", sizes, "size", size))
 
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         return ops.flatten(self, start_dim, end_dim)
@@ -368,8 +368,8 @@ class Tensor:
     def unsqueeze(self, dim: int) -> Tensor:
         return ops.unsqueeze(self, dim)
 
-    def permute(self, *dims: Any) -> Tensor:
-        return ops.permute(self, _several(dims))
+    def permute(self, *order: Any, dims: Any = None) -> Tensor:
+        return ops.permute(self, _several("permute", order, "dims", dims))
 
     def transpose(self, dim0: int, dim1: int) -> Tensor:
         return ops.transpose(self, dim0, dim1)
@@ -379,11 +379,11 @@ class Tensor:
         """All axes in reverse order; a copy."""
         return ops.reverse_axes(self)
 
-    def expand(self, *sizes: Any) -> Tensor:
-        return ops.expand(self, _several(sizes))
+    def expand(self, *sizes: Any, size: Any = None) -> Tensor:
+        return ops.expand(self, _several("expand", sizes, "size", size))
 
-    def flip(self, *dims: Any) -> Tensor:
-        return ops.flip(self, _several(dims))
+    def flip(self, *axes: Any, dims: Any = None) -> Tensor:
+        return ops.flip(self, _several("flip", axes, "dims", dims))
 
     # Reductions
 
@@ -426,11 +426,11 @@ class Tensor:
         """`src` is cast to this tensor's dtype and repeated to its shape."""
         return inplace.assign("copy_", self, src)
 
-    def add_(self, other: Any) -> Tensor:
-        return inplace.update("add_", "add", self, other)
+    def add_(self, other: Any, *, alpha: Number = 1) -> Tensor:
+        return inplace.update("add_", "add", self, other if alpha == 1 else times_alpha("add_", alpha, self, other))
 
-    def sub_(self, other: Any) -> Tensor:
-        return inplace.update("sub_", "sub", self, other)
+    def sub_(self, other: Any, *, alpha: Number = 1) -> Tensor:
+        return inplace.update("sub_", "sub", self, other if alpha == 1 else times_alpha("sub_", alpha, self, other))
 
     def mul_(self, other: Any) -> Tensor:
         return inplace.update("mul_", "mul", self, other)
@@ -502,8 +502,12 @@ def _booleans(operator: str, x: Any) -> Any:
     return x
 
 
-def _several(sizes: tuple[Any, ...]) -> Any:
-    """`x.reshape(2, 3)` and `x.reshape((2, 3))` are the same."""
+def _several(function: str, sizes: tuple[Any, ...], name: str, named: Any) -> Any:
+    """`x.reshape(2, 3)`, `x.reshape((2, 3))` and `x.reshape(shape=(2, 3))` are the same."""
+    if named is not None:
+        if sizes:
+            raise TypeError(f"{function}: {name} is given twice, by position and by name")
+        return named
     return sizes[0] if len(sizes) == 1 and not hasattr(sizes[0], "__index__") else sizes
 
 
@@ -511,3 +515,4 @@ _tensor_classes.add(Tensor)
 
 # Ops are functions of tensors, and methods of Tensor call them: whichever comes first needs the other.
 from . import engine, inplace, ops  # noqa: E402
+from .ops.elementwise.arithmetic import times_alpha  # noqa: E402

@@ -87,7 +87,7 @@ def batch_norm_backward_input(
     _check("batch_norm_backward_input", x, mean=mean, var=var, weight=weight, sum_g=sum_g, sum_gx=sum_gx)
     _check_grad("batch_norm_backward_input", grad_output, x)
     out = check_out("batch_norm_backward_input", out, x.shape, x.dtype, x.device)
-    settings = (float(eps), int(weight is not None), float(x.size // x.shape[1]))
+    settings = (float(eps), int(weight is not None), float(math.prod(x.shape[2:], start=x.shape[0])))
     vectors = [_wide(v) for v in (mean, var, mean if weight is None else weight, sum_g, sum_gx)]
     _rows(_BACKWARD, x, grad_output, x, *vectors, out, after=settings)
     return out

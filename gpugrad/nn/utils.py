@@ -6,14 +6,15 @@ import math
 from collections.abc import Iterable
 
 from ..autograd.mode import no_grad
-from ..autograd.ops import minimum, stack
+from ..autograd.ops import minimum, stack, zeros
 from ..autograd.tensor import Tensor
 
 
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0) -> Tensor:
     """Scale all gradients, in place, so that their norm together is at most max_norm; gives the norm they had.
 
-    `norm_type`: 2, another positive number, or math.inf for the largest absolute value. Waits for nothing.
+    `norm_type`: 2, another positive number, or math.inf for the largest absolute value. Without gradients the norm is
+    0. Waits for nothing.
     """
     tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     if not max_norm >= 0:
@@ -22,7 +23,7 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
         raise ValueError(f"clip_grad_norm_: norm_type is {norm_type}; it must be above 0")
     grads = [p.grad.detach() for p in tensors if p.grad is not None]
     if not grads:
-        raise ValueError("clip_grad_norm_: no parameter has a gradient; call backward first")
+        return zeros(())
     with no_grad():
         sizes = [g.abs() for g in grads]
         if norm_type == math.inf:

@@ -8,9 +8,11 @@ from typing import Any
 from ... import kernels as K
 from ...dtypes import computed_in, is_float
 from ...kernels.checks import boolean
+from ...kernels.elementwise import copy
 from ..function import Function
 from ..mode import is_grad_enabled
 from ..tensor import Tensor
+from .elementwise import check_tensor
 
 
 class BatchNorm(Function):
@@ -21,7 +23,10 @@ class BatchNorm(Function):
         ctx: Any, x: Tensor, weight: Any, bias: Any, mean: Tensor, var: Tensor, training: bool, eps: float
     ) -> Tensor:
         ctx.training, ctx.eps, ctx.bias_dtype = training, eps, None if bias is None else bias.dtype
-        ctx.save_for_backward(x, weight, mean, var)
+        saved = mean, var
+        if not training and True in ctx.needs_input_grad:  # a batch in training changes them, in place
+            saved = Tensor._wrap(copy(mean.array)), Tensor._wrap(copy(var.array))
+        ctx.save_for_backward(x, weight, *saved)
         return Tensor._wrap(K.batch_norm(x.array, mean.array, var.array, _array(weight), _array(bias), eps))
 
     @staticmethod
@@ -66,7 +71,7 @@ def _gradients(given: list[Any], training: bool, eps: float, needs: tuple[bool, 
     if needs[0]:
         g_x = g
         if training:
-            count = x.numel() / x.shape[1]
+            count = math.prod(x.shape[2:], start=x.shape[0])
             g_x = g - sum_g / count - centred * (sum_gx / (spread * count))
         g_x = g_x / deviation if weight is None else g_x * (weight.reshape(column) / deviation)
     if needs[1]:
@@ -112,8 +117,7 @@ def batch_norm(
 
 
 def _check(input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any) -> None:
-    if not isinstance(input, Tensor):
-        raise TypeError(f"batch_norm: input is {type(input).__name__}; it must be a tensor")
+    check_tensor("batch_norm", input)
     if not is_float(input.dtype):
         raise TypeError(f"batch_norm: input is {input.dtype}; it must be floating point")
     if input.ndim < 2:

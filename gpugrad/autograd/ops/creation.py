@@ -48,14 +48,20 @@ def full(
     return _filled("full", size, value, dtype, requires_grad, device)
 
 
-def zeros(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Device | None = None) -> Tensor:
+def zeros(
+    *sizes: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, device: Device | None = None
+) -> Tensor:
     """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`; float32 unless `dtype` says otherwise."""
-    return _filled("zeros", size, 0, float32 if dtype is None else dtype, requires_grad, device)
+    sizes = by_name("zeros", sizes, size)
+    return _filled("zeros", sizes, 0, float32 if dtype is None else dtype, requires_grad, device)
 
 
-def ones(*size: Any, dtype: Any = None, requires_grad: bool = False, device: Device | None = None) -> Tensor:
+def ones(
+    *sizes: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, device: Device | None = None
+) -> Tensor:
     """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`; float32 unless `dtype` says otherwise."""
-    return _filled("ones", size, 1, float32 if dtype is None else dtype, requires_grad, device)
+    sizes = by_name("ones", sizes, size)
+    return _filled("ones", sizes, 1, float32 if dtype is None else dtype, requires_grad, device)
 
 
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
@@ -110,6 +116,17 @@ def _filled_like(name: str, input: Tensor, value: Any, dtype: Any, requires_grad
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}: input is {type(input).__name__}; it must be a tensor")
     return _filled(name, (input.shape,), value, input.dtype if dtype is None else dtype, requires_grad, input.device)
+
+
+def by_name(name: str, sizes: tuple[Any, ...], size: Any) -> Any:
+    """The sizes of `f(2, 3)`, or of `f(size=(2, 3))`."""
+    if size is not None:
+        if sizes:
+            raise TypeError(f"{name}: size is given twice, by position and by name")
+        if not isinstance(size, Sequence) or isinstance(size, str):
+            raise TypeError(f"{name}: size is {size!r}; by name it is a tuple of integers")
+        return size
+    return sizes
 
 
 def _shape(name: str, size: Any) -> tuple[int, ...]:

@@ -127,7 +127,7 @@ def setitem(input: Tensor, key: Any, value: Any, *, name: str = "assignment") ->
     check_tensor(name, input)
     region = K.region_of(name, input.shape, key)
     if isinstance(value, (np.ndarray, list, tuple)):
-        value = Tensor._wrap(Array.from_numpy(value, device=input.device))
+        value = Tensor._wrap(Array.from_numpy(value, input.dtype, input.device))
     if not isinstance(value, Tensor):
         value = number_for(name, "value", value, input.dtype)
     else:

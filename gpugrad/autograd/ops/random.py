@@ -12,43 +12,48 @@ from ...kernels import random as K
 from ...kernels.checks import boolean
 from ..function import Function
 from ..tensor import Tensor
-from .creation import _shape
+from .creation import _shape, by_name
+from .elementwise import check_tensor
 
 
 def rand(
-    *size: Any,
+    *sizes: Any,
+    size: Any = None,
     dtype: Any = None,
     requires_grad: bool = False,
     generator: Generator | None = None,
     device: Device | None = None,
 ) -> Tensor:
     """Numbers uniform in [0, 1): `rand(2, 3)` or `rand((2, 3))`. The same seed gives the same ones on every device."""
-    array = K.uniform(_shape("rand", size), dtype or float32, device, generator=generator)
+    shape = _shape("rand", by_name("rand", sizes, size))
+    array = K.uniform(shape, float32 if dtype is None else dtype, device, generator=generator)
     return Tensor._wrap(array).requires_grad_(requires_grad)
 
 
 def randn(
-    *size: Any,
+    *sizes: Any,
+    size: Any = None,
     dtype: Any = None,
     requires_grad: bool = False,
     generator: Generator | None = None,
     device: Device | None = None,
 ) -> Tensor:
     """Standard normal numbers: `randn(2, 3)` or `randn((2, 3))`. Devices agree within 4 units in the last place."""
-    array = K.normal(_shape("randn", size), dtype or float32, device, generator=generator)
+    shape = _shape("randn", by_name("randn", sizes, size))
+    array = K.normal(shape, float32 if dtype is None else dtype, device, generator=generator)
     return Tensor._wrap(array).requires_grad_(requires_grad)
 
 
 def rand_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """Numbers uniform in [0, 1), in the shape, dtype and device of `input`."""
-    _check("rand_like", input)
-    return rand(input.shape, dtype=dtype or input.dtype, requires_grad=requires_grad, device=input.device)
+    dtype = check_tensor("rand_like", input).dtype if dtype is None else dtype
+    return rand(input.shape, dtype=dtype, requires_grad=requires_grad, device=input.device)
 
 
 def randn_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """Standard normal numbers, in the shape, dtype and device of `input`."""
-    _check("randn_like", input)
-    return randn(input.shape, dtype=dtype or input.dtype, requires_grad=requires_grad, device=input.device)
+    dtype = check_tensor("randn_like", input).dtype if dtype is None else dtype
+    return randn(input.shape, dtype=dtype, requires_grad=requires_grad, device=input.device)
 
 
 def randperm(n: int, *, generator: Generator | None = None, device: Device | None = None) -> Tensor:
@@ -83,15 +88,10 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     The mean stays what it was. Srivastava et al., "Dropout: a simple way to prevent neural networks from
     overfitting" (2014).
     """
-    _check("dropout", input)
+    check_tensor("dropout", input)
     if not is_float(input.dtype):
         raise TypeError(f"dropout: input is {input.dtype}; it must be floating point: use .to(gpugrad.float32)")
     K.threshold("dropout", p)
     if not boolean("dropout", "training", training) or p == 0:
         return input
     return Dropout.apply(input, float(p), *default_generator.take(K.dropout_blocks(input.array.size)))
-
-
-def _check(name: str, input: Any) -> None:
-    if not isinstance(input, Tensor):
-        raise TypeError(f"{name}: input is {type(input).__name__}; it must be a tensor")

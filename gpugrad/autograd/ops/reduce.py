@@ -134,15 +134,15 @@ def amin(input: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor:
     return _extreme("amin", "min", input, dim, keepdim, nan=False)
 
 
-def max(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The maximum of all elements; or along `dim`, as a named tuple (values, indices).
+def max(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False) -> Any:
+    """The maximum of all elements; or along `dim`, as a named tuple (values, indices); of two tensors, `maximum`.
 
     A NaN wins. Along an axis the first of equals wins, and gets the gradient; over all, equals share it.
     """
     return _max_or_min("max", input, dim, keepdim)
 
 
-def min(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+def min(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False) -> Any:
     """The minimum of all elements; or along `dim`, as a named tuple (values, indices). See `max`."""
     return _max_or_min("min", input, dim, keepdim)
 
@@ -201,8 +201,12 @@ def _extreme(name: str, op: str, input: Tensor, dim: Dim, keepdim: bool, nan: bo
     return Extreme.apply(input, op, dims, keepdim, nan)
 
 
-def _max_or_min(op: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
+def _max_or_min(op: str, input: Tensor, dim: Any, keepdim: bool) -> Any:
     E.check_tensor(op, input)
+    if isinstance(dim, Tensor):  # the other one, in the place of dim
+        if keepdim is not False:
+            raise TypeError(f"{op}: keepdim is {keepdim!r}; of two tensors no axis goes away")
+        return (E.maximum if op == "max" else E.minimum)(input, dim)
     if dim is None:
         return _extreme(op, op, input, None, keepdim, nan=True)
     keepdim, d = boolean(op, "keepdim", keepdim), axis(op, dim, input.ndim)

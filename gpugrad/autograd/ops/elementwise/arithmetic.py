@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import numbers
 from typing import Any
+
+import numpy as np
 
 from ....dtypes import bool_, float32
 from ....kernels.elementwise import binary, unary
@@ -163,14 +166,32 @@ class Abs(Function):
         return mul(g, Tensor._wrap(unary("sign", x.array)))
 
 
-def add(input: Operand, other: Operand) -> Tensor:
-    """input + other; of booleans it is "or"."""
+def times_alpha(name: str, alpha: Any, input: Operand, other: Operand) -> Operand:
+    """alpha * other, where `other` is to be added to `input`: whole numbers take a whole alpha, as in PyTorch."""
+    if isinstance(alpha, np.generic):
+        alpha = alpha.item()
+    if not isinstance(alpha, numbers.Real):
+        raise TypeError(f"{name}: alpha is {type(alpha).__name__}; it must be a number")
+    x, y = pair(name, input, other)
+    if not isinstance(alpha, numbers.Integral):
+        for v in (x, y):
+            if v.__class__ in _tensor_classes and v.dtype.kind != "f":
+                raise TypeError(f"{name}: alpha is {alpha}; beside {v.dtype} it must be an integer")
+    return mul(y, alpha) if y.__class__ in _tensor_classes else y * alpha
+
+
+def add(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
+    """input + alpha * other; of booleans it is "or"."""
+    if alpha != 1:
+        other = times_alpha("add", alpha, input, other)
     x, y = pair("add", input, other)
     return Add.apply(x, y)
 
 
-def sub(input: Operand, other: Operand) -> Tensor:
-    """input - other"""
+def sub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
+    """input - alpha * other"""
+    if alpha != 1:
+        other = times_alpha("sub", alpha, input, other)
     x, y = pair("sub", input, other)
     return Sub.apply(x, y)
 
