@@ -57,7 +57,7 @@ docs: $(VENV)/.docs ## build the documentation into docs/_build/html (needs no n
 	@echo "open docs/_build/html/index.html"
 
 clean: ## remove the environment and everything built
-	rm -rf $(VENV) build dist docs/_build docs/api/generated out .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build docs/api/generated docs/lessons out .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp file for each set of packages; it is older than pyproject.toml when that has changed.

@@ -1,6 +1,7 @@
 """Sphinx: `make docs` builds these pages with no network."""
 
 import inspect
+import json
 import shutil
 from pathlib import Path
 
@@ -83,9 +84,13 @@ def write_sections():
 def copy_lessons():
     """docs/lessons: Sphinx takes pages from its own folder only."""
     here = Path(__file__).parent
-    shutil.rmtree(here / "lessons", ignore_errors=True)
-    shutil.copytree(here.parent / "notebooks", here / "lessons", ignore=lambda _, names: [
-        n for n in names if not n.endswith(".ipynb")])  # fmt: skip
+    folder = here / "lessons"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for path in sorted((here.parent / "notebooks").glob("*.ipynb")):
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        notebook["metadata"]["language_info"]["pygments_lexer"] = "ipython3"  # a cell with a kernel is no Python
+        (folder / path.name).write_text(json.dumps(notebook), encoding="utf-8")
 
 
 write_sections()

@@ -124,6 +124,13 @@ def test_prose_quotes_no_measurement(path):
 
 
 @each_notebook
+def test_code_fits_the_width_of_a_notebook(path):
+    for cell in code(path):
+        for line in cell.source.split("\n"):
+            assert len(line) <= 100, line
+
+
+@each_notebook
 def test_a_lesson_asserts_its_facts(path):
     assert sum("assert " in cell.source for cell in code(path)) >= 4
 
