@@ -2,12 +2,14 @@
 
 from wrong_answers import Wrong, change
 
+RESCALED = "        s = s * exp(m - a) + 1;\n"
+TOO_LATE = change(RESCALED + "        m = a;\n", "        m = a;\n" + RESCALED)
 THREE_READINGS = change(
-    "      float a = x[row * n + i];\n      if (a > m) {\n        s = s * exp(m - a) + 1;\n        m = a;\n      } else\n"
-    "        s += exp(a - m);\n",
-    "      float a = x[row * n + i];\n      m = a > m ? a : m;\n    }\n    for (int i = 0; i < n; i++) {\n"
-    "      s += exp(x[row * n + i] - m);\n",
+    "      if (a > m) {\n" + RESCALED + "        m = a;\n      } else\n        s += exp(a - m);\n",
+    "      m = a > m ? a : m;\n    }\n    for (int i = 0; i < n; i++) {\n      s += exp(x[row * n + i] - m);\n",
 )
+NO_MAXIMUM = change("if (a > m)", "if (m == -INFINITY)", "m = a;", "m = 0;", "+ 1;", "+ exp(a);")
+LOG_OF_SOFTMAX = change("x[row * n + i] - m - log(s)", "log(exp(x[row * n + i] - m) / s)")
 FROM_OUT = change(
     "out[row * n + i] = exp(x[row * n + i] - m) / s;",
     "out[row * n + i] = exp(x[row * n + i] - m);\n    for (int i = 0; i < n; i++)\n      out[row * n + i] /= s;",
@@ -28,33 +30,33 @@ WRONG = {
     ],
     "03.3": [
         Wrong("no maximum", change(" - m)", ")"), says="out[1, 0] is nan"),
-        Wrong("not in the result", change("] - m) / s", "]) / s"), says="is wrong; this is the first", ),
+        Wrong("not in the result", change("] - m) / s", "]) / s"), says="out[0, 0] is"),
         Wrong("not divided", change(" / s;", ";"), says="out[0, 0] is"),
         Wrong("one for all rows", change("exp(x[row * n + i] - m);\n", "exp(x[i] - m);\n"), says="out[1, 0] is"),
     ],
     "03.4": [
-        Wrong("log of softmax", change("x[row * n + i] - m - log(s)", "log(exp(x[row * n + i] - m) / s)"), says="is -inf"),
+        Wrong("log of softmax", LOG_OF_SOFTMAX, says="is -inf"),
         Wrong("the maximum forgotten", change("- m - log(s)", "- log(s)"), says="out[0, 0] is"),
         Wrong("no maximum subtracted", change("exp(x[row * n + i] - m)", "exp(x[row * n + i])"), says="out["),
         Wrong("off by one", change("i < n; i++)\n      s", "i < n - 1; i++)\n      s"), says="out[0, 0] is"),
     ],
     "03.5": [
-        Wrong("left as it was", change("        s = s * exp(m - a) + 1;\n        m = a;\n", "        m = a;\n        s = s * exp(m - a) + 1;\n"), says="out[0] is"),
+        Wrong("left as it was", TOO_LATE, says="out[0] is"),
         Wrong("rescaled the wrong way", change("exp(m - a)", "exp(a - m)"), says="out[0] is"),
         Wrong("begun anew", change("s * exp(m - a) + 1", "1"), says="out[0] is"),
-        Wrong("the one forgotten", change(" + 1;", ";"), says="out[0] is -inf"),
+        Wrong("the one forgotten", change(" + 1;", ";"), says="out[0] is"),
     ],
     "03.6": [
         Wrong("three readings", THREE_READINGS, says="right, but it reads x"),
         Wrong("divided in a loop of its own", FROM_OUT, says="right, but it reads out"),
-        Wrong("no maximum", change("if (a > m)", "if (m == -INFINITY)", "m = a;", "m = 0;", "+ 1;", "+ exp(a);"), says="out[1, 0] is"),
+        Wrong("no maximum", NO_MAXIMUM, says="out[1, 0] is"),
         Wrong("begun with zero", change("m = -INFINITY", "m = 0"), says="out[2, 0] is nan"),
     ],
     "03.7": [
         Wrong("not divided by N", change(" / N", ""), says="dx[0, 0] is"),
         Wrong("divided by C", change(" / N", " / C"), says="dx[0, 0] is"),
         Wrong("truth minus probability", change("p[i] - truth", "truth - p[i]"), says="dx[0, 0] is"),
-        Wrong("only right for square", change("i / C", "i / N"), says="dx["),
+        Wrong("only right for square", change("i / C", "i / N"), says="OUT OF BOUNDS"),
         Wrong("transposed", change("i % C == target[i / C]", "i / N == target[i % N]"), says="dx["),
     ],
 }  # fmt: skip
