@@ -41,22 +41,32 @@ def ranks(key: np.ndarray) -> np.ndarray:
 def memory_use(t: LaunchTrace) -> list[dict[str, Any]]:
     """One dict for each place that touches global or local memory: site, line, kind, text, space, buffer, requests,
     bytes_wanted, bytes_moved, and segments and useful (global) or conflicts (local)."""
+    return [_place(t, rows) for rows in places(t)]
+
+
+def requests_of(t: LaunchTrace, rows: np.ndarray) -> np.ndarray:
+    """For `rows` of one site, by work-item and own order: the number of the request that each is a part of."""
+    c = t.columns
+    fresh = np.r_[True, c.item[rows][1:] != c.item[rows][:-1]]
+    turn = np.cumsum(c.lane[rows] == c.lane[rows].min())
+    turn = turn - turn[np.flatnonzero(fresh)][np.cumsum(fresh) - 1]
+    return ranks(pack(c.group[rows], c.local_id[rows] // WARP, turn, c.buffer[rows]))
+
+
+def places(t: LaunchTrace) -> list[np.ndarray]:
+    """The rows of each site that touches memory and was allowed to, by work-item and own order."""
     c = t.columns
     rows = np.flatnonzero(c.is_access & (c.flags & (OUTSIDE | SKEW) == 0) & (c.buffer >= 0))
-    order = np.lexsort((c.seq[rows], c.item[rows], c.site[rows]))
-    rows = rows[order]
+    rows = rows[np.lexsort((c.seq[rows], c.item[rows], c.site[rows]))]
     edges = np.flatnonzero(np.r_[True, c.site[rows][1:] != c.site[rows][:-1], True]) if len(rows) else [0]
-    return [_place(t, rows[a:b]) for a, b in pairwise(edges)]
+    return [rows[a:b] for a, b in pairwise(edges)]
 
 
 def _place(t: LaunchTrace, rows: np.ndarray) -> dict[str, Any]:
     """`rows` of one site, by work-item and own order."""
     c = t.columns
     site, info = t.sites[c.site[rows[0]]], t.buffers[c.buffer[rows[0]]]
-    fresh = np.r_[True, c.item[rows][1:] != c.item[rows][:-1]]
-    turn = np.cumsum(c.lane[rows] == c.lane[rows].min())
-    turn = turn - turn[np.flatnonzero(fresh)][np.cumsum(fresh) - 1]
-    request = ranks(pack(c.group[rows], c.local_id[rows] // WARP, turn, c.buffer[rows]))
+    request = requests_of(t, rows)
     requests, size = int(request.max()) + 1, int(c.size[rows[0]])
     offset = np.maximum(c.offset[rows], 0).astype("i8")
     wanted = distinct(pack(request, offset)) * size

@@ -15,8 +15,13 @@ from ..trace import stepper as _text
 
 if TYPE_CHECKING:
     from .cell_figures import broadcasting, conv2d, pooling
+    from .digit_figure import digit
     from .family_figures import gemm, reduce, softmax
+    from .graph_figure import graph
     from .launch_figure import stepper
+    from .memory_figure import memory
+    from .timeline_figure import timeline
+    from .training_figure import training
     from .unfold_figure import col2im, im2col
 
 _FIGURES = {
@@ -26,12 +31,20 @@ _FIGURES = {
     "pooling": "cell_figures",
     "broadcasting": "cell_figures",
     "conv2d": "cell_figures",
+    "digit": "digit_figure",
     "gemm": "family_figures",
     "softmax": "family_figures",
     "reduce": "family_figures",
+    "graph": "graph_figure",
+    "memory": "memory_figure",
+    "timeline": "timeline_figure",
+    "training": "training_figure",
 }
 
-__all__ = ["broadcasting", "col2im", "conv2d", "gemm", "im2col", "pooling", "reduce", "softmax", "stepper"]
+__all__ = [
+    "broadcasting", "col2im", "conv2d", "digit", "gemm", "graph", "im2col", "memory", "pooling", "reduce", "softmax",
+    "stepper", "timeline", "training",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -91,7 +91,8 @@ SOFTMAX = {
     "naive": ("exp(x) divided by its sum. Where x is large, exp overflows, and infinity over infinity is no number.",
               {"+= exp": "sum", "s += part": "sum", "out[start": "result"}),
     "stable": ("First the maximum of the row, then exp of the distances from it: at most 1, so nothing overflows.",
-               {"m = a > m": "maximum", "A a = x": "maximum", "+= exp": "sum", "s += part": "sum", "out[start": "result"}),
+               {"m = a > m": "maximum", "A a = x": "maximum", "+= exp": "sum", "s += part": "sum",
+                "out[start": "result"}),
     "online": ("Maximum and sum in one reading, shared by a group. Where a larger element comes, the sum so far is "
                "rescaled; two parts are joined in the same way.",
                {"A a = x": "one reading", "rescaled(s, m, a)": "one reading", "s += exp(a - m)": "one reading",

@@ -87,6 +87,21 @@ class LaunchFigure(LaunchView):
         self.on_msg(self.asked_group)
 
 
+def one_launch(function: str, launch: Any) -> LaunchTrace:
+    """What a user gives as a launch: one, or a trace that holds one."""
+    if isinstance(launch, Trace):
+        if len(launch) != 1:
+            raise ValueError(
+                f"{function}: the trace holds {len(launch)} launches; choose one, as in {function}(t.launches[0]):\n"
+                f"{launch}"
+            )
+        launch = launch.launches[0]
+    if not isinstance(launch, LaunchTrace):
+        got = type(launch).__name__
+        raise TypeError(f"{function}: launch is {got}; record one with `with gg.trace() as t:` and give t.launches[0]")
+    return launch
+
+
 def stepper(launch: LaunchTrace | Trace, *, title: str | None = None, lead: str | None = None) -> LaunchFigure:
     """Any recorded launch, a step at a time: the source with the running expression marked, the buffers as grids.
 
@@ -95,15 +110,7 @@ def stepper(launch: LaunchTrace | Trace, *, title: str | None = None, lead: str 
     group. `.work_item` and `.step` hold where you are, `.describe()` says it in words, `.save("page.html")` writes a
     page that works without a kernel. ValueError if the launch holds no events.
     """
-    if isinstance(launch, Trace):
-        if len(launch) != 1:
-            raise ValueError(
-                f"stepper: the trace holds {len(launch)} launches; choose one, as in stepper(t.launches[0]):\n{launch}"
-            )
-        launch = launch.launches[0]
-    if not isinstance(launch, LaunchTrace):
-        got = type(launch).__name__
-        raise TypeError(f"stepper: launch is {got}; record one with `with gg.trace() as t:` and give t.launches[0]")
+    launch = one_launch("stepper", launch)
     file = launch.file if launch.file and not launch.file.startswith("<") else "your own text"
     lead = lead or (
         f"One launch of {launch.kernel}, from {file}, as it was recorded. Choose a work-item and follow what it reads, "

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from .smoothing import smooth
+
 INK, MUTED, LINE, PAPER = "#1d2024", "#5f656d", "#cbd0d6", "#ffffff"
 
 
@@ -22,7 +24,7 @@ def curve(steps: Sequence[tuple[float, float]], accuracy: Sequence[float], title
 
     when, loss = np.array(steps, dtype=float).reshape(-1, 2).T
     left.plot(when, loss, ".", markersize=3, color=LINE)
-    left.plot(when, _smooth(loss, max(5, len(loss) // 30)), color=INK, linewidth=1.6)
+    left.plot(when, smooth(loss, max(5, len(loss) // 30)), color=INK, linewidth=1.6)
     left.set_title("training loss: batches, and their running mean", **_heading())
     if loss.size and loss.min() > 0:
         left.set_yscale("log")
@@ -86,10 +88,3 @@ def gallery(images: np.ndarray, labels: np.ndarray, probabilities: np.ndarray, l
 
 def _heading() -> dict[str, object]:
     return {"loc": "left", "fontsize": 9, "color": MUTED}
-
-
-def _smooth(values: np.ndarray, width: int) -> np.ndarray:
-    """The mean of the last `width` values at each place (of fewer, at the beginning)."""
-    total = np.cumsum(np.concatenate([[0.0], values]))
-    first = np.maximum(np.arange(1, len(total)) - width, 0)
-    return (total[1:] - total[first]) / np.arange(1, len(total)).clip(max=width)

@@ -88,9 +88,15 @@ def still(title: str, sentence: str, pictures: Sequence[Picture], note: str) -> 
         x, tallest = x + w + 28, max(tallest, h)
     y += tallest + 30
     out.append(text(16, y, note, 11, MUTED))
-    size = f'width="{WIDTH}" height="{y + 16:g}" viewBox="0 0 {WIDTH} {y + 16:g}"'
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{html.escape(sentence)}">'
-            f'<rect width="100%" height="100%" fill="{PAPER}"/>{"".join(out)}</svg>')  # fmt: skip
+    return drawing(WIDTH, y + 16, sentence, out)
+
+
+def drawing(width: float, height: float, label: str, parts: Sequence[str]) -> str:
+    """The parts on paper, with a label for those who do not see it."""
+    size = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
+    named = f'role="img" aria-label="{html.escape(label)}"'
+    paper = f'<rect width="100%" height="100%" fill="{PAPER}"/>'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {named}>{paper}{"".join(parts)}</svg>'
 
 
 def fit(values: Iterable[float]) -> int:

@@ -1,0 +1,73 @@
+"""What a network makes of one image, layer by layer, small enough to send at every stroke of a pen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import nn
+from ..autograd.mode import no_grad
+from ..autograd.tensor import Tensor
+from .words import pack
+
+
+def check_network(function: str, model: Any) -> None:
+    """The figures look at each layer of a Sequential that takes (1, 1, 28, 28) to (1, 10)."""
+    if not isinstance(model, nn.Sequential):
+        raise TypeError(f"{function}: model is {type(model).__name__}; give a nn.Sequential, whose layers can be shown")
+    try:
+        out = layers(model, np.zeros((28, 28), "u1"))[-1][1]
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{function}: the model does not take an image of shape (1, 1, 28, 28): {error}") from error
+    if out.size != 10:
+        raise ValueError(f"{function}: the model gives {out.size} numbers for a digit; it must give 10")
+
+
+def layers(model: Any, image: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """(name, values) after each layer that computes, for an image (28, 28) of bytes; a ReLU joins the layer before."""
+    from .. import tensor
+
+    was = model.training
+    model.eval()
+    found: list[tuple[str, np.ndarray]] = []
+    try:
+        with no_grad():
+            x: Tensor = tensor((image.astype("f4") / np.float32(255))[None, None])
+            for module in model:
+                x = module(x)
+                kind = type(module).__name__
+                if kind == "ReLU" and found:
+                    found[-1] = (f"{found[-1][0]}, ReLU", x.numpy()[0])
+                elif kind not in ("Flatten", "Dropout"):
+                    found.append((named(module, x.shape[1:]), x.numpy()[0]))
+    finally:
+        model.train(was)
+    return found
+
+
+def named(module: Any, shape: tuple[int, ...]) -> str:
+    kind = {"Conv2d": "convolution", "MaxPool2d": "max-pooling", "AvgPool2d": "average pooling", "Linear": "linear"}
+    return kind.get(type(module).__name__, type(module).__name__)
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """In float64: these are ten numbers to show."""
+    e = np.exp(logits.astype("f8") - logits.max())
+    return e / e.sum()
+
+
+def shown(model: Any, image: np.ndarray) -> dict[str, Any]:
+    """For the browser: the image, each layer's values in 256 steps of its largest, and the probabilities."""
+    found = layers(model, image)
+    out = []
+    for name, values in found[:-1]:
+        most = float(values.max())
+        steps = np.clip(np.round(values * (255 / most)), 0, 255) if most > 0 else np.zeros_like(values)
+        out.append({"name": name, "shape": list(values.shape), "most": most, "values": pack(steps.reshape(-1), "u1")})
+    probabilities = [round(float(p), 6) for p in softmax(found[-1][1])]
+    return {"image": pack(image.reshape(-1), "u1"), "layers": out, "probabilities": probabilities}
+
+
+def percent(p: float) -> str:
+    return f"{100 * p:.1f} %"
