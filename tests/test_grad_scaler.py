@@ -114,6 +114,13 @@ def test_a_model_changes_its_type_before_its_optimiser_steps(device):
         optimizer.step()
 
 
+def test_the_norm_of_half_gradients_may_pass_what_half_can_hold(device):
+    (p,) = parameters(np.zeros(400, np.float16))
+    p.grad = gg.full((400,), 3000.0, dtype=gg.float16)
+    assert gg.nn.utils.clip_grad_norm_([p], 20.0).item() == pytest.approx(60_000)
+    np.testing.assert_allclose(p.grad.numpy(), np.ones(400), rtol=1e-3)
+
+
 # GradScaler
 
 

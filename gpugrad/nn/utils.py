@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from ..autograd.mode import no_grad
 from ..autograd.ops import minimum, stack, zeros
 from ..autograd.tensor import Tensor
+from ..dtypes import computed_in
 
 
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0) -> Tensor:
@@ -25,7 +26,7 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
     if not grads:
         return zeros(())
     with no_grad():
-        sizes = [g.abs() for g in grads]
+        sizes = [g.to(computed_in(g.dtype)).abs() for g in grads]  # squares of halves need float32's room
         if norm_type == math.inf:
             total = stack([s.amax() for s in sizes if s.numel()]).amax()
         else:
