@@ -27,6 +27,7 @@ from .tree import Expr, Variable, bare
 from .unit import Unit
 from .votes import Votes
 
+VOTED_TURN = 256  # what a turn with a vote takes, in turns without, where only faults count
 MAX_SITES, MAX_BUFFERS = 1 << 14, (1 << 10) - 1
 PARAMETERS = ("__global uint4 *gg_events", "__global const uint *gg_slots", "__global uint *gg_counts",
               "__global const ulong *gg_lengths")  # fmt: skip
@@ -264,7 +265,8 @@ class Recorder(Counting, HalfWriter):
         at: tree.Node = node.test or tree.Node(node.t0, node.t0 + 1)
         c = super().test(node)
         if isinstance(node, tree.Loop):
-            c = f"gg_turn(gg, {self.site('fuel', at)})" + (f" && ({c})" if c else "")
+            cost = VOTED_TURN if self.faults_only and node.t0 in self.voting else 1
+            c = f"gg_turn(gg, {self.site('fuel', at)}, {cost}u)" + (f" && ({c})" if c else "")
         if node.t0 in self.voting:
             answer = c if isinstance(node, tree.Switch) else f"({c}) ? 1 : 0"
             c = f"gg_agree(gg, {self.site('branch', at)}, {answer})"

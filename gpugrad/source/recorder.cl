@@ -56,31 +56,37 @@ bool gg_where(gg_t *t, int b, uint site, ulong p, uint size, uint align, uint *h
 }
 
 /* A condition that a barrier depends on: the whole group must give the same answer. If it does not, the group
-   is dead: it records nothing more, touches no memory, and from here on every condition answers 0. */
+   is dead: it records nothing more, touches no memory, and from here on every condition answers 0. Where only
+   faults count, so it is, without a word, when some work-item of the launch has run out of fuel. */
 long gg_agree(gg_t *t, uint site, long answer) {
-  bool split = false;
+  bool split = false, over = false;
   if (t->split) {
     if (get_local_id(0) + get_local_id(1) + get_local_id(2) == 0) { *t->first = answer; *t->split = 0; }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (*t->first != answer) atomic_or(t->split, 1);
+#ifdef GG_FAULTS_ONLY
+    if (get_local_id(0) + get_local_id(1) + get_local_id(2) == 0 && atomic_or(t->stop, 0u)) atomic_or(t->split, 2);
+#endif
     barrier(CLK_LOCAL_MEM_FENCE);
-    split = *t->split != 0;
+    over = (*t->split & 2) != 0;
+    split = *t->split == 1;
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   gg_put(t, split ? site | GG_FAULT : site, 0, (ulong)answer);
-  if (split) t->dead = true;
+  if (split || over) t->dead = true;
   return t->dead ? 0 : answer;
 }
 
 /* Every turn of a loop burns fuel, so that an endless loop ends. Out of fuel, the last slot says so. Where only
-   faults count, one work-item out of fuel is enough: now and then the others look whether it is so. */
-bool gg_turn(gg_t *t, uint site) {
+   faults count, one work-item out of fuel is enough: now and then the others look whether it is so; and a loop
+   that is voted on costs more, as each of its turns takes so much longer (its groups look when they vote). */
+bool gg_turn(gg_t *t, uint site, uint cost) {
   if (t->dead) return false;
 #ifdef GG_FAULTS_ONLY
-  if (t->fuel % 1024 == 0 && *t->stop) return false;
-  if (t->fuel == 0) atomic_or(t->stop, 1u);
+  if (cost == 1 && t->fuel % 1024 == 0 && *t->stop) return false;
+  if (t->fuel < cost) atomic_or(t->stop, 1u);
 #endif
-  if (t->fuel) { t->fuel--; return true; }
+  if (t->fuel >= cost) { t->fuel -= cost; return true; }
   uint n = t->n;
   if (t->room) t->n = min(n, t->room - 1);
   gg_put(t, site | GG_FAULT, 0, 0);

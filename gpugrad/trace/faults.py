@@ -83,8 +83,8 @@ def endless(t: LaunchTrace) -> list[Finding]:
     out = []
     for row, n in first_of_each_site(t, np.flatnonzero((c.kind == FUEL) & (c.flags & FAULT != 0))):
         text = (
-            f"{say.who(row)} was still in this loop when its turns ran out; it was ended. (If it is meant to be so "
-            "long, give it more turns: fuel=.)"
+            f"{say.who(row)} was still in this loop when its turns ran out; it was ended. (If it is meant to take so "
+            "many: gg.sanitize and gg.trace have fuel=, a launch has checked=False.)"
         )
         if n > 1:
             text += f" ({n} work-items.)"

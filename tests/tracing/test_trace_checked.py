@@ -53,6 +53,8 @@ def test_checked_says_always_or_never(checks):
 FAULTS = {
     "x[i + 1] = 9;": "OUT OF BOUNDS.*Off by one",
     "while (x[i] < 5) { }": "ENDLESS LOOP",
+    "while (1) { x[i] += 1; barrier(CLK_LOCAL_MEM_FENCE); }": "ENDLESS LOOP",
+    "for (int k = 0; k < 3 * i; k++) ; while (1) barrier(CLK_LOCAL_MEM_FENCE);": "ENDLESS LOOP",
     "if (i < 3) barrier(CLK_LOCAL_MEM_FENCE); x[i] = 9;": "BARRIER DIVERGENCE",
     "x[i] = 9; *(__global float4 *)(x + i % 2) = (float4)(9);": "MISALIGNED",
 }
