@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import pathlib
 
@@ -98,28 +99,33 @@ def poison(monkeypatch, request):
     """Surround what kernels get with poison.
 
     Every block that the pool hands out is filled with NaN, so that reading what nobody wrote shows; and it is a
-    little longer than asked for, and its end must still be poison after the test, so that writing past it shows.
+    little longer than asked for, and its end must still be poison after the test, so that writing past it shows. There
+    each block has a number of its own, and one that arithmetic changes (a signalling NaN): the end of one array written
+    to the end of another shows too.
     """
     if os.environ.get("OCL_ICD_VENDORS", "").endswith("oclgrind-rt-icd.so"):
         yield  # Oclgrind sees both by itself, and only while memory has its exact size and nobody fills it
         return
     import pyopencl as cl
 
-    allocate, held = gpugrad.memory.Pool.allocate, {}
+    allocate, held, salt = gpugrad.memory.Pool.allocate, {}, itertools.count(1)
 
     def poisoned(self, nbytes):
         block = allocate(self, nbytes + TAIL)
         size = block.capacity - block.capacity % 4
         # All bits set: NaN in every float type, -1 in int32, 255 in uint8.
         cl.enqueue_fill_buffer(self.device.queue, block.buffer, np.uint32(0xFFFFFFFF), 0, size)
-        held[block.buffer.int_ptr] = (self.device, block.buffer, nbytes, size)
+        start, end = -(-nbytes // 4) * 4, np.uint32(0x7FA00000 + next(salt) % 0x1FFFFF)
+        cl.enqueue_fill_buffer(self.device.queue, block.buffer, end, start, size - start)
+        held[block.buffer.int_ptr] = (self.device, block.buffer, nbytes, start, size, end)
         return block
 
     monkeypatch.setattr(gpugrad.memory.Pool, "allocate", poisoned)
     yield
-    for dev, buffer, nbytes, size in held.values():
+    for dev, buffer, nbytes, start, size, end in held.values():
         if dev.lost:
             continue
         tail = np.empty(size - nbytes, np.uint8)
         cl.enqueue_copy(dev.queue, tail, buffer, src_offset=nbytes)
-        assert (tail == 0xFF).all(), f"something wrote past the end of an array of {nbytes} bytes"
+        kept = (tail[: start - nbytes] == 0xFF).all() and (tail[start - nbytes :].view(np.uint32) == end).all()
+        assert kept, f"something wrote past the end of an array of {nbytes} bytes"
