@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,8 +50,14 @@ class Array:
     @staticmethod
     def empty(shape: Sequence[int], dtype: Any = np.float32, device: Device | None = None) -> Array:
         """An Array whose contents nobody has written yet."""
-        shape = tuple(shape)
-        size = math.prod(shape)
+        try:
+            shape = tuple(shape)
+            size = math.prod(shape)
+        except TypeError:
+            shape = as_shape("Array.empty", shape)
+        if size.__class__ is not int:  # NumPy's integers, or what is none
+            shape = as_shape("Array.empty", shape)
+            size = math.prod(shape)
         if not isinstance(dtype, np.dtype) or dtype not in C_NAME:
             dtype = as_dtype(dtype)
         if size > MAX_ELEMENTS:
@@ -144,6 +151,16 @@ class Array:
 
     def __repr__(self) -> str:
         return f"Array(shape={self.shape}, dtype={self.dtype})"
+
+
+def as_shape(function: str, shape: Any, name: str = "shape") -> Shape:
+    """`shape` as a tuple of Python integers; TypeError where it is none."""
+    try:
+        if isinstance(shape, str) or any(isinstance(n, (bool, np.bool_)) for n in shape):
+            raise TypeError
+        return tuple([operator.index(n) for n in shape])
+    except TypeError:
+        raise TypeError(f"{function}: {name} is {shape!r}; it must be a tuple of integers") from None
 
 
 def to_host(a: Any, dtype: Any = None) -> np.ndarray:

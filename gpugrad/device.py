@@ -295,7 +295,7 @@ class use_device:
 
     def __init__(self, which: str | int | Device):
         global _current
-        if which is None or which == "":
+        if which is None or (isinstance(which, str) and not which.strip()):
             raise TypeError(f"use_device: which is {which!r}; give a kind ('gpu', 'cpu'), part of a name, or a number")
         number = which.number if isinstance(which, Device) else _choose(which, "use_device: which")
         with _lock:

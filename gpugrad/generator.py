@@ -62,12 +62,13 @@ class Generator:
 
     def words(self, n: int) -> np.ndarray:
         """The next n random words, as uint32 on the host."""
+        n = _integer(n, "words: n", 0, _BITS64)
         blocks = -(-n // 4)
         return philox(*self.take(blocks), blocks).reshape(-1)[:n]
 
     def permutation(self, n: int) -> np.ndarray:
         """The numbers 0 to n - 1 (int32) in random order: sorted by 64 random bits each."""
-        keys = self.words(2 * n).view(np.uint64)
+        keys = self.words(2 * _integer(n, "permutation: n", 0, 2**31 - 1)).view(np.uint64)
         return np.argsort(keys, kind="stable").astype(np.int32)
 
 

@@ -393,6 +393,18 @@ def test_a_state_dict_is_laid_out_as_in_pytorch(device):
     assert state["param_groups"][1]["lr"] == 0.5
 
 
+def test_a_state_with_settings_of_another_optimiser_is_refused_and_those_that_are_off_are_left_out(device):
+    p = gg.ones(1, requires_grad=True)
+    sgd, adam = optim.SGD([p], lr=0.5, momentum=0.9), optim.Adam([p])
+    with pytest.raises(ValueError, match=r"Adam.load_state_dict: a saved group has momentum 0.9; Adam has lr, betas"):
+        adam.load_state_dict(sgd.state_dict())
+    assert adam.param_groups[0]["lr"] == 1e-3
+    state = adam.state_dict()
+    state["param_groups"][0].update(amsgrad=False, foreach=None, lr=0.25)
+    adam.load_state_dict(state)
+    assert adam.param_groups[0]["lr"] == 0.25 and "amsgrad" not in adam.param_groups[0]
+
+
 def test_a_state_of_other_parameters_is_refused_and_changes_nothing(device):
     (a,) = tensors([np.ones(3, np.float32)])
     a.grad = gg.ones(3)

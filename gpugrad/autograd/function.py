@@ -189,6 +189,11 @@ def _among(tensor: Any, others: tuple[Any, ...]) -> bool:
 def _save(tensor: Tensor | None, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> Saved | None:
     if tensor is None:
         return None
+    if tensor.__class__ not in _tensor_classes:
+        raise TypeError(
+            f"save_for_backward: got {type(tensor).__name__}; it takes tensors and None. Anything else can be an "
+            "attribute of ctx"
+        )
     for i, out in enumerate(outputs):
         if tensor is out:
             return Saved(tensor, i)

@@ -82,6 +82,7 @@ def gradgradcheck(
 
     `grad_outputs`: a tensor for each output; random ones unless given. All else is as in `gradcheck`.
     """
+    _check_callable("gradgradcheck", func)
     args = _arguments(inputs)
     wanted = [i for i, a in enumerate(args) if isinstance(a, Tensor) and a.requires_grad]
     if grad_outputs is None:
@@ -89,6 +90,9 @@ def gradgradcheck(
         shapes = [(o.shape, o.dtype, o.device) for o in _outputs(func, args)]
         cotangents = [_tensor(rng.normal(size=s), d, dev) for s, d, dev in shapes]
     else:
+        for i, g in enumerate(_arguments(grad_outputs)):
+            if not isinstance(g, Tensor):
+                raise TypeError(f"gradgradcheck: grad_outputs[{i}] is {type(g).__name__}; it must be a tensor")
         cotangents = [g.detach().requires_grad_() for g in _arguments(grad_outputs)]
 
     def gradients(*everything: Any) -> tuple[Tensor, ...]:
@@ -112,6 +116,7 @@ def _check(
     dtype: Any,
 ) -> Any:
     raise_exception = boolean(name, "raise_exception", raise_exception)
+    _check_callable(name, func)
     args, chosen = _cast(name, args, dtype)
     eps, atol, rtol = (given if given is not None else d for given, d in zip((eps, atol, rtol), DEFAULTS[chosen]))
     try:
@@ -186,6 +191,11 @@ def _outputs(func: Callable[..., Any], args: Sequence[Any]) -> list[Tensor]:
     if not floating:
         raise ValueError("gradcheck: func gives no floating-point tensor, so there is nothing to differentiate")
     return floating
+
+
+def _check_callable(name: str, func: Any) -> None:
+    if not callable(func):
+        raise TypeError(f"{name}: func is {func!r}; it must be a function of the inputs")
 
 
 def _arguments(inputs: Any) -> list[Any]:

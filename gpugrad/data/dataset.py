@@ -54,7 +54,7 @@ class TensorDataset:
     def __init__(self, *tensors: Any):
         if not tensors:
             raise ValueError("TensorDataset: no arrays were given; it needs one at least")
-        self.arrays = tuple(t.numpy() if hasattr(t, "numpy") else np.asarray(t) for t in tensors)
+        self.arrays = tuple(t.numpy() if hasattr(t, "numpy") else _array(t) for t in tensors)
         if any(a.ndim == 0 or len(a) != len(self.arrays[0]) for a in self.arrays):
             shapes = ", ".join(str(a.shape) for a in self.arrays)
             raise ValueError(f"TensorDataset: the arrays have shapes {shapes}; the first axes must be equal")
@@ -71,3 +71,9 @@ class TensorDataset:
 
     def __repr__(self) -> str:
         return f"<TensorDataset: {len(self):,} samples of {len(self.arrays)} arrays>"
+
+
+def _array(data: Any) -> np.ndarray:
+    """An array as it is; lists as gpugrad.tensor takes them: Python's floats are float32."""
+    host = np.asarray(data)
+    return host.astype(np.float32) if host.dtype == np.float64 and not hasattr(data, "dtype") else host

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..array import Array, Shape
+from ..array import Array, Shape, as_shape
 from ..program import Kernel
 from .checks import boolean, check_array, check_float, check_out, integer
 from .elementwise import summing
@@ -88,10 +88,11 @@ def avg_pool2d_backward(
     name = "avg_pool2d_backward"
     check_array(name, "grad_output", grad_output)
     check_float(name, "grad_output", grad_output)
+    input_size = as_shape(name, input_size, "input_size")
     sizes, shape = _plan(
         name,
         "input_size",
-        tuple(input_size),
+        input_size,
         kernel_size,
         stride,
         padding,
@@ -101,7 +102,7 @@ def avg_pool2d_backward(
     )
     if grad_output.shape != shape:
         raise ValueError(f"{name}: grad_output has shape {grad_output.shape}; for this input_size it must be {shape}")
-    out = check_out(name, out, tuple(input_size), grad_output.dtype, grad_output.device, grad_output)
+    out = check_out(name, out, input_size, grad_output.dtype, grad_output.device, grad_output)
     run, custom = resolve("avg_pool2d_backward", variant, tuned("avg_pool2d_backward", out.device))
     run(custom, grad_output, out, sizes)
     return out

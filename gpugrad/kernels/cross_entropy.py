@@ -186,6 +186,8 @@ def _check(name: str, x: Array, target: Array, weight: Array | None) -> None:
 
 def check_options(name: str, options: Options) -> Options:
     """`options` with each of them checked."""
+    if not isinstance(options, Options):
+        raise TypeError(f"{name}: options is {options!r}; they are cross_entropy.Options(ignore_index, reduction, ...)")
     ignored = integer(name, "ignore_index", options.ignore_index)
     if not -(2**31) <= ignored < 2**31:
         raise ValueError(f"{name}: ignore_index is {ignored}; it must fit in int32")

@@ -184,7 +184,10 @@ def number(function: str, name: str, value: Any, dtype: np.dtype) -> Any:
     if not isinstance(value, (bool, int, float)):
         raise TypeError(f"{function}: {name} is {value!r}; it must be a number")
     if dtype.kind == "f":
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise ValueError(f"{function}: {name} has {len(str(value))} digits, too many for {dtype}") from None
     if dtype == bool_:
         return int(bool(value))
     if isinstance(value, float):

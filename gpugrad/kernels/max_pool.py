@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..array import Array, Shape
+from ..array import Array, Shape, as_shape
 from ..dtypes import int32
 from ..program import Kernel
 from .checks import boolean, check_array, check_float, check_out
@@ -106,10 +106,11 @@ def max_pool2d_backward(
     check_array(name, "grad_output", grad_output)
     check_float(name, "grad_output", grad_output)
     _check_indices(name, grad_output.shape, indices, grad_output)
-    w, shape = _shapes(name, "input_size", tuple(input_size), kernel_size, stride, padding, dilation, ceil_mode)
+    input_size = as_shape(name, input_size, "input_size")
+    w, shape = _shapes(name, "input_size", input_size, kernel_size, stride, padding, dilation, ceil_mode)
     if grad_output.shape != shape:
         raise ValueError(f"{name}: grad_output has shape {grad_output.shape}; for this input_size it must be {shape}")
-    out = check_out(name, out, tuple(input_size), grad_output.dtype, grad_output.device, grad_output)
+    out = check_out(name, out, input_size, grad_output.dtype, grad_output.device, grad_output)
     run, custom = resolve("max_pool2d_backward", variant, tuned("max_pool2d_backward", out.device))
     run(custom, grad_output, indices, out, w)
     return out
@@ -137,6 +138,7 @@ def _planes(kernel: Any, g: Array, indices: Array, gx: Array, w: Window) -> None
 def max_pool2d_pick(x: Array, indices: Array) -> Array:
     """The elements of x, (N, C, H, W) or (C, H, W), at the indices that max_pool2d gave for an array of its shape."""
     check_array("max_pool2d_pick", "x", x)
+    check_array("max_pool2d_pick", "indices", indices)
     _check_indices("max_pool2d_pick", (*x.shape[:-2], *indices.shape[-2:]), indices, x)
     out = Array.empty(indices.shape, x.dtype, x.device)
     size, out_size = math.prod(x.shape[-2:]), math.prod(out.shape[-2:])

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array
+from ..array import Array, as_shape
 from ..device import Device, current_device
 from ..dtypes import as_dtype, float16, float32, float64, int32, is_float
 from ..generator import Generator, default_generator
 from ..program import Kernel
-from .checks import check_array, check_float, check_out, integer
+from .checks import check_array, check_float, check_out, integer, number_for
 
 _WORDS = Kernel("random.cl", "random_words", out="out")
 _UNIFORM = Kernel("random.cl", "uniform", out="out")
@@ -43,6 +43,7 @@ def uniform(
     With `low` and `high`, uniform between them; rounding may reach `high`. The same on every device where high is -low.
     """
     out, dtype = _float_out("uniform", shape, dtype, device, out)
+    low, high = (number_for("uniform", name, value, float64) for name, value in (("low", low), ("high", high)))
     if not (math.isfinite(low) and math.isfinite(high)) or low > high:
         raise ValueError(f"uniform: low is {low} and high {high}; both must be finite, and low not above high")
     bits = _SIGNIFICAND[dtype]
@@ -67,6 +68,7 @@ def normal(
     Each is the quantile of one uniform number of 32 bits (float64: 64), so the largest are +-6.3 (+-9.1).
     """
     out, dtype = _float_out("normal", shape, dtype, device, out)
+    mean, std = (number_for("normal", name, value, float64) for name, value in (("mean", mean), ("std", std)))
     if not (math.isfinite(mean) and math.isfinite(std)) or std < 0:
         raise ValueError(f"normal: mean is {mean} and std {std}; both must be finite, and std 0 or more")
     table = _table_on(out.device, float64 if dtype == float64 else float32)
@@ -87,7 +89,7 @@ def bernoulli(
 ) -> Array:
     """Ones with probability p, else zeros; p is rounded to a multiple of 2^-32."""
     dtype = as_dtype(dtype)
-    out = check_out("bernoulli", out, shape, dtype, _device(device, out))
+    out = check_out("bernoulli", out, as_shape("bernoulli", shape), dtype, _device(device, out))
     below = threshold("bernoulli", p)
     seed, offset, blocks = _claim("bernoulli", generator, out.size, float32)
     _BERNOULLI.launch(dtype, (blocks,), _LOCAL, out, out.size, seed, offset, below)
@@ -124,6 +126,7 @@ def random_words(n: int, counter: Sequence[int], key: Sequence[int], device: Dev
     `counter` (4 words, lowest first) is that of the first block and counts up; `key` has 2 words.
     """
     n = integer("random_words", "n", n, 0)
+    counter, key = as_shape("random_words", counter, "counter"), as_shape("random_words", key, "key")
     if len(counter) != 4 or len(key) != 2 or not all(0 <= w < 2**32 for w in (*counter, *key)):
         raise ValueError(f"random_words: counter is {counter} and key {key}; they are 4 and 2 words of 32 bits")
     out = Array.empty((n,), int32, device)
@@ -175,7 +178,7 @@ def _float_out(
     dtype = as_dtype(dtype, f"{function}: dtype")
     if not is_float(dtype):
         raise TypeError(f"{function}: dtype is {dtype}; random numbers of this kind are float32 or float64")
-    return check_out(function, out, shape, dtype, _device(device, out)), dtype
+    return check_out(function, out, as_shape(function, shape), dtype, _device(device, out)), dtype
 
 
 def _device(device: Device | None, out: Array | None) -> Device:

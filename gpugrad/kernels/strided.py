@@ -170,6 +170,8 @@ def expand(x: Array, shape: Sequence[int], *, out: Array | None = None) -> Array
 
 def expanded_shape(function: str, old: Shape, shape: Sequence[int]) -> Shape:
     """`shape` with each -1 filled in, checked to be what `old` can be repeated to."""
+    if not isinstance(shape, Sequence) or isinstance(shape, str):
+        raise TypeError(f"{function}: size is {shape!r}; it must be integers, or a tuple of them")
     new = [integer(function, "size", n, -1) for n in shape]
     missing = len(new) - len(old)
     if missing < 0:

@@ -91,7 +91,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         if isinstance(slope, bool) or not isinstance(slope, (int, float)):
             raise TypeError(f"calculate_gain: param is {param!r}; leaky_relu's slope is a number")
         return math.sqrt(2.0 / (1 + slope**2))
-    if nonlinearity not in _GAINS:
+    if not isinstance(nonlinearity, str) or nonlinearity not in _GAINS:
         raise ValueError(f"calculate_gain: nonlinearity is {nonlinearity!r}; there is leaky_relu, {', '.join(_GAINS)}")
     return _GAINS[nonlinearity]
 

@@ -29,7 +29,7 @@ class Optimizer:
         self.defaults = defaults
         self.param_groups: list[dict[str, Any]] = []
         self._bundles: list[list[Bundle] | None] = []
-        if isinstance(params, (Tensor, Mapping)):
+        if isinstance(params, (Tensor, Mapping, str)) or not isinstance(params, Iterable):
             raise TypeError(
                 f"{self._name}: params is {type(params).__name__}; give an iterable of tensors, or a list of dicts"
             )
@@ -85,7 +85,7 @@ class Optimizer:
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
             raise TypeError(f"{self._name}: {name} is {value!r}; it must be a number")
         if not 0 <= value < below:
-            limit = "0 or more" if below == math.inf else f"from 0 to below {below}"
+            limit = "0 or more, and finite" if below == math.inf else f"from 0 to below {below}"
             raise ValueError(f"{self._name}: {name} is {value}; it must be {limit}")
 
     def memory_names(self, group: dict[str, Any]) -> tuple[str, ...]:
@@ -172,10 +172,7 @@ class Optimizer:
         if sizes != own:
             raise ValueError(f"{name}: the saved groups have {sizes} parameters, this optimiser's have {own}")
         # Everything is checked before anything changes.
-        groups = [
-            {**group, **{k: v for k, v in saved.items() if k != "params"}}
-            for group, saved in zip(self.param_groups, saved_groups)
-        ]
+        groups = [{**group, **self._own_settings(name, s)} for group, s in zip(self.param_groups, saved_groups)]
         saved_of: dict[int, Mapping[str, Any]] = {}
         values = {int(i): saved for i, saved in state_dict["state"].items()}
         for i, (group, p) in enumerate((g, p) for g in groups for p in g["params"]):
@@ -193,6 +190,16 @@ class Optimizer:
                 for k, p in enumerate(bundle.parameters):
                     if id(p) in saved_of:
                         _restore(bundle, k, saved_of[id(p)])
+
+    def _own_settings(self, name: str, saved: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings of a saved group; those that this optimiser lacks may only be off (as PyTorch's "amsgrad")."""
+        settings = {k: v for k, v in saved.items() if k != "params"}
+        for key in set(settings) - set(self.defaults) - {"initial_lr"}:
+            if settings.pop(key):
+                raise ValueError(
+                    f"{name}: a saved group has {key} {saved[key]!r}; {self._name} has {', '.join(self.defaults)}"
+                )
+        return settings
 
     @staticmethod
     def _check_saved(where: str, p: Tensor, names: Iterable[str], saved: Mapping[str, Any]) -> None:
