@@ -182,6 +182,12 @@ def test_a_bad_label_raises_at_the_next_read(device, bad):
         out.numpy()
 
 
+def test_a_wrong_label_that_one_work_item_alone_sees_is_named(device):
+    out = K.one_hot(A(np.array([0, 5, 0])), 1)
+    with pytest.raises(IndexError, match=r"one_hot: label 5 at position 1 is not in 0\.\.0"):
+        out.numpy()
+
+
 def test_one_hot_refuses(device):
     with pytest.raises(TypeError, match="one_hot: label is float32; labels are integers"):
         K.one_hot(A(sample((3,))), 3)
