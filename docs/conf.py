@@ -3,6 +3,8 @@
 import inspect
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import gpugrad
@@ -93,8 +95,18 @@ def copy_lessons():
         (folder / path.name).write_text(json.dumps(notebook), encoding="utf-8")
 
 
+def write_explorers():
+    """docs/_static/explorers: the live figures, computed on this machine's device, unless they are there and newer."""
+    root = Path(__file__).parent.parent
+    made = root / "docs" / "_static" / "explorers" / "timeline.html"  # the last to be written
+    sources = [root / "tools" / "explorers.py", *(root / "gpugrad" / "viz").rglob("*.*")]
+    if not made.exists() or made.stat().st_mtime < max(p.stat().st_mtime for p in sources if p.suffix != ".pyc"):
+        subprocess.run([sys.executable, "tools/explorers.py"], cwd=root, check=True)
+
+
 write_sections()
 copy_lessons()
+write_explorers()
 
 
 def setup(app):
