@@ -292,5 +292,5 @@ def test_a_small_network_learns_in_half_as_in_float32(device):
         with gg.no_grad():
             guesses = [model(images.to(dtype)).numpy().argmax(1) for images, _ in gg.data.DataLoader(test, 500)]
         accuracy[dtype] = (np.concatenate(guesses) == test.labels).mean()
-    assert accuracy[gg.float32] > 0.93  # learnt, in one epoch
+    assert accuracy[gg.float32] > 0.9  # learnt, in one epoch
     assert abs(accuracy[gg.float16] - accuracy[gg.float32]) <= 0.005
