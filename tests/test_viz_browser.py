@@ -17,6 +17,7 @@ from browser import cells, chromium, page, sentence
 
 import gpugrad as gg
 from gpugrad import viz
+from gpugrad.models import course_cnn
 from gpugrad.viz.words import num
 
 pytestmark = pytest.mark.deep
@@ -191,11 +192,113 @@ def test_a_large_grid_is_cropped_and_its_minimap_moves_the_view(browser, tmp_pat
         assert set(cells(tab, 1)) != shown
 
 
+@pytest.mark.parametrize("make", [lambda: viz.pooling(kind="avg"), viz.broadcasting, lambda: viz.conv2d(kernel_size=2)])
+def test_each_cell_of_a_map_is_what_the_trace_says(browser, tmp_path, make):
+    figure = make()
+    last = len(figure.names) - 1
+    with page(browser, saved(figure, tmp_path)) as tab:
+        tab.locator("input[type=range]").focus()
+        for pos in range(int(np.prod(figure.shapes[last]))):
+            figure.pos = pos
+            assert sentence(tab) == figure.describe()
+            for b in range(last):
+                assert set(cells(tab, b, "r")) == {i for k, i in figure.relation.sources(pos) if k == b}
+            press(tab, "ArrowRight")
+
+
+@pytest.mark.parametrize("make", [viz.softmax, lambda: viz.softmax(variant="online"), viz.reduce, lambda: viz.gemm()])
+def test_each_step_of_a_family_is_what_the_trace_says(browser, tmp_path, make):
+    figure = make()
+    with page(browser, saved(figure, tmp_path)) as tab:
+        tab.locator("input[type=range]").focus()
+        steps = figure.steps.of(figure.work_item)
+        for n in range(len(steps)):
+            figure.step = n
+            assert figure.describe() == f"Step {n + 1} of {len(steps)}: {sentence(tab)}"
+            press(tab, "ArrowRight")
+
+
+def test_memory_says_in_the_page_what_it_says_in_python(browser, tmp_path):
+    figure = viz.memory(product())
+    with page(browser, saved(figure, tmp_path)) as tab:
+        for k, place in enumerate(figure.places):
+            tab.locator(".place").nth(k).click()
+            tab.locator("input[type=range]").focus()
+            figure.place = k
+            for request in range(min(5, place["shown"])):
+                figure.request = request
+                assert sentence(tab) == figure.describe()
+                words = {int(o) // 4 for o in figure.touched(k, request)[1]}
+                sign = {"load": "r", "store": "w"}[place["kind"]]
+                assert set(cells(tab, 0, sign)) <= words
+                press(tab, "ArrowRight")
+
+
+def test_recorded_digits_are_answered_without_a_kernel(browser, tmp_path):
+    figure = viz.digit()
+    with page(browser, saved(figure, tmp_path)) as tab:
+        for d in range(10):
+            tab.get_by_role("radio", name=f"recorded {d}", exact=True).click()
+            figure.look(figure.examples[d])
+            assert sentence(tab) == figure.describe()
+            assert tab.locator(".answer .now .mono").first.inner_text() == str(figure.probabilities().argmax())
+        assert tab.get_by_role("button", name="clear the pad").is_disabled()
+        assert tab.locator(".layer canvas").count() == 5
+
+
+def test_the_graph_is_walked_by_arrows(browser, tmp_path):
+    w = gg.tensor([[1.0, 2.0]], requires_grad=True)
+    figure = viz.graph((w * w).sum(), {"w": w})
+    with page(browser, saved(figure, tmp_path)) as tab:
+        assert sentence(tab).startswith("Sum gives 1 number: value 5.")
+        tab.locator(".graph").focus()
+        press(tab, "ArrowUp", 2)
+        assert sentence(tab).startswith("w is a leaf, 1×2: values 1, 2. It has no gradient yet.")
+        before = tab.locator(".graph").get_attribute("viewBox")
+        tab.get_by_role("button", name="zoom in").click()
+        assert tab.locator(".graph").get_attribute("viewBox") != before
+
+
+def test_the_timeline_names_each_launch(browser, tmp_path):
+    a = gg.Array.from_numpy(np.ones((32, 32), "f4"))
+    with gg.profile() as p:
+        for variant in ("naive", "tiled"):
+            gg.kernels.gemm(a, a, variant=variant)
+        gg.kernels.elementwise("exp", a)
+    with page(browser, saved(viz.timeline(p), tmp_path)) as tab:
+        tab.locator("input[type=range]").focus()
+        for launch in p.launches:
+            assert sentence(tab).startswith(f"{launch.kernel} (") and "NaN" not in sentence(tab)
+            press(tab, "ArrowRight")
+        assert tab.locator(".timeline .launch").count() == 3 and tab.locator(".rung").count() == 1
+
+
+def test_training_is_drawn_afterwards_too(browser, tmp_path):
+    test = gg.data.mnist(train=False, source="subset")
+    figure = viz.training(
+        course_cnn(pretrained=True), gg.data.ImageDataset(test.images[:200], test.labels[:200], "few")
+    )
+    for k in range(30):
+        figure.step(1 / (k + 1))
+    figure.epoch(0.9)
+    figure.finish()
+    with page(browser, saved(figure, tmp_path)) as tab:
+        assert sentence(tab) == figure.describe()
+        shown = tab.locator(".confusion .c text").all_text_contents()
+        assert [int(t) for t in shown] == np.array(figure.data["confusion"]).reshape(-1).tolist()
+
+
+def everything():
+    w = gg.tensor([1.0], requires_grad=True)
+    yield from (viz.im2col(), viz.col2im(), viz.conv2d(), viz.pooling(), viz.broadcasting(), viz.gemm(), viz.softmax())
+    yield from (viz.reduce(), viz.digit(), viz.stepper(product()), viz.memory(product()), viz.graph(w * w))
+
+
 @pytest.mark.parametrize("width", [390, 1000])
 def test_nothing_hangs_over_the_edge_of_the_page(browser, tmp_path, width):
-    for figure in (viz.im2col(), viz.col2im(), viz.stepper(product())):
+    for figure in everything():
         with page(browser, saved(figure, tmp_path), width=width) as tab:
-            assert tab.evaluate("document.documentElement.scrollWidth") <= width
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width, figure.head()
 
 
 # JupyterLab
@@ -211,6 +314,7 @@ def lab(tmp_path_factory):
     pytest.importorskip("jupyterlab", reason="opens the notebook: pip install 'gpugrad[lab]'")
     folder = tmp_path_factory.mktemp("lab")
     texts = [NOTEBOOK, "print('POS', figure.pos, figure.params['stride'], figure.describe())"]
+    texts += ["pad = viz.digit(); pad", "print(pad.describe())"]
     empty = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
     book = {
         "nbformat": 4, "nbformat_minor": 5,
@@ -267,3 +371,29 @@ def test_a_notebook_in_jupyterlab_runs_its_figure_on_the_device(browser, lab):
         said = tab.locator(".jp-CodeCell").nth(1).locator(".jp-OutputArea-output")
         said.wait_for(timeout=30_000)
         assert said.inner_text().startswith(f"POS 8 1 {figure.describe()}")
+
+
+def test_a_digit_drawn_in_jupyterlab_is_answered_by_the_device(browser, lab):
+    with page(browser, lab, width=1280, allowed="http://127.0.0.1") as tab:
+        tab.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", timeout=90_000)
+        time.sleep(3)
+        for k in (0, 2):
+            tab.locator(".jp-CodeCell").nth(k).locator(".cm-content").click()
+            tab.keyboard.press("Control+Enter")
+        pad = tab.locator(".pad.live")
+        pad.wait_for(timeout=120_000)
+        pad.scroll_into_view_if_needed()
+        box = pad.bounding_box()
+        tab.mouse.move(box["x"] + 150, box["y"] + 50)
+        tab.mouse.down()
+        for k in range(20):
+            tab.mouse.move(box["x"] + 150 - k, box["y"] + 50 + 9 * k)
+        tab.mouse.up()
+        said = tab.locator(".gg .say").last
+        tab.wait_for_function("[...document.querySelectorAll('.gg .say')].at(-1).textContent.includes('says 1')")
+        time.sleep(1)
+        tab.locator(".jp-CodeCell").nth(3).locator(".cm-content").click()
+        tab.keyboard.press("Control+Enter")
+        printed = tab.locator(".jp-CodeCell").nth(3).locator(".jp-OutputArea-output")
+        printed.wait_for(timeout=30_000)
+        assert printed.inner_text().strip() == said.inner_text().replace("\n", " ")
