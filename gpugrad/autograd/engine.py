@@ -193,10 +193,9 @@ class _Run:
                 "it returns that many (None where there is none)"
             )
         # Memory that something else refers to as well must not become anybody's .grad without a copy. What a Function
-        # of the user's gives may be held elsewhere.
+        # of the user's gives may be held elsewhere; the package's own give new memory, or what came in.
         ours = node.function.__module__.startswith("gpugrad.")
         taken = {g.array.block for g in incoming}
-        taken.update(s.array.block for s in node._saved or () if s is not None)
         if not self.retain:
             node.free()
         for target, need, result in zip(node.edges, mask, results, strict=True):
