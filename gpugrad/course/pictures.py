@@ -84,7 +84,7 @@ def curves(lines: dict[str, tuple[Any, Any]], x: str, y: str, title: str) -> Non
         axes.loglog(xs, ys, style, color=INK, label=name, markersize=5, linewidth=1.4)
     axes.set_xlabel(x, fontsize=9, color=MUTED)
     axes.set_ylabel(y, fontsize=9, color=MUTED)
-    axes.tick_params(labelsize=8, colors=MUTED)
+    axes.tick_params(which="both", labelsize=8, colors=MUTED)
     axes.grid(color=LINE, linewidth=0.5)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(fontsize=9, frameon=False)
@@ -112,7 +112,9 @@ def _grid(values: np.ndarray, title: str, labels: list[str], group: np.ndarray) 
     for n, ((r, c), value) in enumerate(np.ndenumerate(values)):
         colour = TINT if group[r, c] % 2 == 1 and group[r, c] > 0 else PAPER
         axes.add_patch(plt.Rectangle((c, -r), 1, 1, facecolor=colour, edgecolor=LINE))
-        axes.text(c + 0.5, 0.6 - r, f"{value:.4g}", ha="center", va="center", fontsize=11, color=INK)
+        text = f"{value:.4g}"
+        size = 11 if len(text) <= 6 else 9
+        axes.text(c + 0.5, 0.6 - r, text, ha="center", va="center", fontsize=size, color=INK)
         axes.text(c + 0.5, 0.2 - r, labels[n], ha="center", va="center", fontsize=8, color=MUTED)
     _borders(axes, group)
     axes.set(xlim=(-0.05, columns + 0.05), ylim=(0.95 - rows, 1.05), aspect="equal")
