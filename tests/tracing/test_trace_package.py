@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import sys
 from unittest import mock
 
 import numpy as np
@@ -17,9 +18,12 @@ from gpugrad.trace.recorder import Options, record
 from gpugrad.trace.sanitizer import report_on
 
 
+stored = gg.float32  # what the tensors below hold
+
+
 def tensor(*shape, seed=0):
     rng = np.random.default_rng([seed, *shape])
-    return gg.tensor(rng.uniform(0.1, 1, shape).astype("f4"), requires_grad=True)
+    return gg.tensor(rng.uniform(0.1, 1, shape).astype(stored), requires_grad=True)
 
 
 def convolutions():
@@ -64,7 +68,7 @@ def softmaxes():
     with mock.patch.object(module, "tuned", return_value=64):  # what GPUs choose for long rows
         F.softmax(tensor(2, 3000), 1).sum().backward()
     F.cross_entropy(x, gg.tensor(np.array([1, 2, -100, 4, 5, 0]), dtype=gg.int32), label_smoothing=0.1).backward()
-    F.nll_loss(x, gg.tensor(np.arange(6), dtype=gg.int32), weight=gg.ones(11)).backward()
+    F.nll_loss(x, gg.tensor(np.arange(6), dtype=gg.int32), weight=gg.ones(11, dtype=stored)).backward()
 
 
 def elementwise():
@@ -114,6 +118,7 @@ def optimisers():
         for p in ps:
             p.grad = p.detach() * 0.5
         make(ps).step()
+    gg.GradScaler().step(gg.optim.SGD(ps))
 
 
 WORK = {
@@ -165,7 +170,9 @@ def variants_of(work):
 
 
 @pytest.mark.deep
-def test_every_kernel_of_the_package_recorded_is_plain_and_without_an_alarm():
+@pytest.mark.parametrize("dtype", [gg.float32, gg.float16], ids=str)
+def test_every_kernel_of_the_package_recorded_is_plain_and_without_an_alarm(monkeypatch, dtype):
+    monkeypatch.setattr(sys.modules[__name__], "stored", dtype)
     met: set[tuple[str, str]] = set()
     wrong = []
     for work in WORK:
