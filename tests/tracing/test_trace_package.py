@@ -17,7 +17,6 @@ from gpugrad.program import declared, intercepting
 from gpugrad.trace.recorder import Options, record
 from gpugrad.trace.sanitizer import report_on
 
-
 stored = gg.float32  # what the tensors below hold
 
 
