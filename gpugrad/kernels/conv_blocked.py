@@ -13,7 +13,7 @@ from ..program import Define, Kernel
 from .conv_im2col import im2col_input
 from .conv_plan import Plan
 from .elementwise import fill
-from .geometry import Window
+from .geometry import Window, round_up
 from .tuning import tuned
 
 _PAD = Kernel("conv_blocked.cl", "conv_pad", x="in N C H W", padded="out N C phases HP WP")
@@ -83,8 +83,8 @@ def _correlate(x: Array, weight: Array, bias: Array | None, out: Array, G: int, 
     C, R, place = x.shape[1], CO // G, w.KH * w.KW
     K, blocks = C // G * place, -(-R // _ROWS)
     dtype, lanes, _, defines = _layout(x)
-    tile = min(((1, 2 * lanes), (2, lanes)), key=lambda t: _up(OH, t[0]) * _up(OW, t[1]))
-    HP, WP = _padded(w, _up(OH, tile[0]), _up(OW, tile[1]))
+    tile = min(((1, 2 * lanes), (2, lanes)), key=lambda t: round_up(OH, t[0]) * round_up(OW, t[1]))
+    HP, WP = _padded(w, round_up(OH, tile[0]), round_up(OW, tile[1]))
 
     panels = Array.empty((G, blocks, K, _ROWS), dtype, x.device)
     taps = Array.empty((K,), int32, x.device)
@@ -167,10 +167,6 @@ def _padded(w: Window, OH: int, OW: int) -> tuple[int, int]:
 def _portion(N: int, each: int, x: Array) -> int:
     """How many of N images to take at once, where each takes `each` bytes of memory."""
     return max(min(tuned("conv bytes", x.device) // max(each, 1), N), 1)
-
-
-def _up(n: int, unit: int) -> int:
-    return -(-n // unit) * unit
 
 
 def _layout(x: Array, channels: int | None = None) -> tuple[np.dtype, int, int, tuple[Define, ...]]:

@@ -140,3 +140,8 @@ def groups_of(function: str, groups: Any, **channels: int) -> int:
         if n % G:
             raise ValueError(f"{function}: {name} has {n} channels, which {G} groups do not divide evenly")
     return G
+
+
+def round_up(n: int, unit: int) -> int:
+    """The least multiple of `unit` that is not below n: what tiles and spans of that size cover."""
+    return -(-n // unit) * unit

@@ -15,6 +15,7 @@ from ..array import MAX_ELEMENTS, Array, Shape
 from ..device import Device
 from ..program import Kernel
 from .checks import boolean, check_array, check_float, check_same
+from .geometry import round_up
 from .ladder import resolve, variant
 from .tuning import tuned
 
@@ -43,7 +44,7 @@ class Packed:
         self.firsts, end = [], 0
         for shape in shapes:
             self.firsts.append(end)
-            end += _round_up(math.prod(shape), unit)
+            end += round_up(math.prod(shape), unit)
         # A part of no elements may start at the end, where there is no byte to start a buffer at.
         self.flat = Array.from_numpy(np.zeros(end + unit, dtype), device=device)
         self.parts = [
@@ -78,7 +79,7 @@ def _sgd_eight(_: Any, parameters: Any, gradients: Any, wanted: list[int], *rule
         firsts, end = [], 0
         for i in eight:
             firsts.append(end)
-            end += _round_up(parameters[i].size, _SPAN)
+            end += round_up(parameters[i].size, _SPAN)
         if end > MAX_ELEMENTS:  # more than the kernel can number through
             _sgd_one(None, parameters, gradients, eight, *rule)
             continue
@@ -179,7 +180,7 @@ def _launch_one(kernel: Kernel, custom: Any, p: Array, *args: Any) -> None:
     if custom is None:
         kernel.launch(p.dtype, (p.size,), _LOCAL, *args, defines=_DEFINES)
     elif p.size:
-        custom(*args, global_size=(_round_up(p.size, _LOCAL[0]),), local_size=_LOCAL)
+        custom(*args, global_size=(round_up(p.size, _LOCAL[0]),), local_size=_LOCAL)
 
 
 def _launch_eight(kernel: Kernel, like: Array, elements: int, *args: Any) -> None:
@@ -200,10 +201,6 @@ def _places(eight: list[int], parameters: Any, gradients: Any, firsts: list[int]
     # An unused place starts where no work-group comes.
     p, g = args[0], args[1]
     return args + [p, g, 2**31 - 1, 0] * (8 - len(eight))
-
-
-def _round_up(n: int, unit: int) -> int:
-    return -(-n // unit) * unit
 
 
 def _wanted(function: str, parameters: Any, gradients: Any, *memory: Packed) -> list[int]:
