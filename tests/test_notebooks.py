@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from gpugrad.course import catalog
+from gpugrad.course import catalog, progress
 from gpugrad.course.spec import MARK, Prediction
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -186,3 +186,27 @@ def test_no_solution_stands_in_a_lesson(path):
         answer = catalog.solution(number)
         if isinstance(answer, str) and len(answer) > 40:
             assert answer.strip() not in everything
+
+
+def solved(path):
+    """The notebook with the course's own answer to each exercise in it."""
+    notebook = read(path)
+    for cell in notebook.cells:
+        match = ANSWER.search(cell.source) if cell.cell_type == "code" else None
+        if match and match[1]:
+            cell.source = f"{match[0]}{catalog.solution(match[1])}"
+        elif match:
+            cell.source = cell.source.replace("...", repr(catalog.solution(match[2])))
+    return notebook
+
+
+@pytest.mark.deep
+@each_notebook
+def test_a_solved_lesson_runs_to_its_end_and_is_solved(path, tmp_path, monkeypatch):
+    nbclient = pytest.importorskip("nbclient", reason="runs notebooks")
+    monkeypatch.setenv("GPUGRAD_PROGRESS", str(tmp_path))
+    monkeypatch.setenv("GPUGRAD_DEVICE", "pocl")
+    resources = {"metadata": {"path": str(path.parent)}}
+    nbclient.NotebookClient(solved(path), timeout=300, kernel_name="python3", resources=resources).execute()
+    known = progress.read(tmp_path / progress.NAME)
+    assert {number for number, entry in known.items() if "passed" in entry} == set(asked(path))
