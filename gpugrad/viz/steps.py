@@ -287,9 +287,10 @@ class Steps:
         role = info.role or ("scratch" if info.space == "local" else "inout" if b in self.written else "in")
         before = self.before(b)
         contents = None if before is None or before.size > MAX_CELLS else pack_numbers(before)
+        known = "" if before is None or contents else "; of so many cells, those that were touched are known"
         return {
             "name": info.name, "space": info.space, "shape": list(shape), "axes": list(info.axes), "role": role,
-            "note": f"{by_shape(shape)}, {info.space}", "values": contents, "size": self.size(b),
+            "note": f"{by_shape(shape)}, {info.space}{known}", "values": contents, "size": self.size(b),
         }  # fmt: skip
 
     def chunk(self, group: int) -> dict[str, Any]:

@@ -210,7 +210,6 @@ export function grid({ name, note = "", shape, pad = [0, 0], rows, cols, plane, 
     cursor(i) { cur = i; },
     /** where a cell is on the screen, or null when it is out of view */
     rect(i) { const s = slots.find(c => c.i === i); return s ? s.g.firstChild.getBoundingClientRect() : null; },
-    ring(p, y, x) { const s = slots.find(c => c.p === p && c.y === y && c.x === x); return s ? s.g.firstChild.getBoundingClientRect() : null; },
   };
 }
 
