@@ -232,6 +232,13 @@ def test_progress_keeps_the_last_answer_and_the_last_that_passed(capsys, own_pro
     assert [p.name for p in own_progress.parent.iterdir()] == [progress.NAME]
 
 
+def test_a_verdict_is_broken_between_words_and_source_lines_are_not(capsys):
+    course.check("00.3", catalog.solution("00.3").replace("x[n - 1 - i]", "x[i + 0 * 12345678 * 12345678 * 12345678]"))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 3 and max(map(len, lines[:-2])) <= 96
+    assert lines[-2].endswith("12345678];")
+
+
 def test_a_passed_kernel_is_saved_as_text(capsys):
     text = catalog.solution("00.3")
     course.check("00.3", text)

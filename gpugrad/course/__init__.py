@@ -11,6 +11,7 @@ a class's notebooks.
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 from . import magics, progress
@@ -41,7 +42,7 @@ def check(number: str, answer: Any = ...) -> None:
         print(f'{number} is open. Put your answer in, and run this cell again. course.hint("{number}") helps.')
         return
     verdict: Verdict = asked.examine(answer)
-    print(verdict.text)
+    _say(verdict.text)
     try:
         progress.note(progress.path(), number, asked.plain(answer), verdict.right)
     except (OSError, ValueError) as error:
@@ -54,7 +55,7 @@ def hint(number: str) -> None:
     n = _hinted.get(number, 0)
     if n < len(hints):
         _hinted[number] = n + 1
-        print(f"Hint {n + 1} of {len(hints)}: {hints[n]}")
+        _say(f"Hint {n + 1} of {len(hints)}: {hints[n]}")
     else:
         print(f'That was the last hint. course.solution("{number}") shows a solution; try once more before you look.')
 
@@ -66,13 +67,19 @@ def solution(number: str) -> None:
 
 def explain(word: str = "") -> None:
     """Print what a word means, from the glossary: `course.explain("work-group")`. Without one: every word there is."""
-    print(meaning(word))
+    _say(meaning(word))
 
 
 def saved(number: str) -> Any:
     """Your answer to an exercise that last passed its check, or None."""
     exercise(number)
     return progress.read(progress.path()).get(number, {}).get("passed")
+
+
+def _say(text: str) -> None:
+    """Print a text with its sentences broken between words; lines of source, which are indented, stay whole."""
+    for line in text.split("\n"):
+        print(line if line.startswith(" ") else textwrap.fill(line, 96, break_long_words=False))
 
 
 magics.register()

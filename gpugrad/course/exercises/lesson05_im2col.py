@@ -1,6 +1,7 @@
 """Exercises of lesson 05: sizes and places of windows, and the kernel that copies them."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,11 @@ def _sizes() -> list[int]:
     from gpugrad.kernels import im2col
 
     x = gg.zeros(1, 1, 28, 28).array
-    options = ({"kernel_size": 5, "padding": 2}, {"kernel_size": 5, "stride": 2}, {"kernel_size": 3, "dilation": 2})
+    options: tuple[dict[str, Any], ...] = (
+        {"kernel_size": 5, "padding": 2},
+        {"kernel_size": 5, "stride": 2},
+        {"kernel_size": 3, "dilation": 2},
+    )
     return [int(np.sqrt(im2col(x, **o).shape[2])) for o in options]
 
 
