@@ -87,7 +87,9 @@ def still(title: str, sentence: str, pictures: Sequence[Picture], note: str) -> 
         out += parts
         x, tallest = x + w + 28, max(tallest, h)
     y += tallest + 30
-    out.append(text(16, y, note, 11, MUTED))
+    for k, line in enumerate(textwrap.wrap(note, 125)):
+        y += 16 * (k > 0)
+        out.append(text(16, y, line, 11, MUTED))
     return drawing(WIDTH, y + 16, sentence, out)
 
 
