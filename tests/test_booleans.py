@@ -56,6 +56,7 @@ for flag in ("ceil_mode", "count_include_pad"):
     CALLS["kernels.avg_pool2d_backward", flag] = lambda **given: kernels.avg_pool2d_backward(
         gg.zeros(1, 1, 2, 2).array, (1, 1, 4, 4), 2, **given
     )
+CALLS["GradScaler", "enabled"] = lambda **given: gg.GradScaler(**given)
 for flag in ("ceil_mode", "return_indices"):
     CALLS["max_pool2d", flag] = lambda **given: F.max_pool2d(image(), 2, **given)
     CALLS["MaxPool2d", flag] = lambda **given: nn.MaxPool2d(2, **given)

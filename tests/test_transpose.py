@@ -14,7 +14,9 @@ A = Array.from_numpy
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("shape", [(1, 1), (31, 33), (3, 65, 7), (2, 3, 32, 64), (2, 5, 70), (0, 5), (3, 4, 0), (0, 3, 3)])
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (31, 33), (3, 65, 7), (2, 3, 32, 64), (2, 5, 70), (0, 5), (3, 4, 0), (0, 3, 3)]
+)
 def test_every_variant_of_transpose(device, shape, variant, dtype):
     x = sample(shape, dtype)
     same(K.transpose(A(x), variant=variant), np.swapaxes(x, -1, -2))

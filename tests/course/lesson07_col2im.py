@@ -33,7 +33,9 @@ WRONG = {
         Wrong("the last window forgotten", change("oh < OH &&", "oh < OH - 1 &&"), says="is"),
         Wrong("only one image", change("(n * C * KH * KW + k)", "k"), says="x[1, "),
         Wrong(
-            "only right for square", change("int h = i / W, w = i % W", "int h = i / H, w = i % H"), says="OUT OF BOUNDS"
+            "only right for square",
+            change("int h = i / W, w = i % W", "int h = i / H, w = i % H"),
+            says="OUT OF BOUNDS",
         ),
     ],
     "07.6": [
