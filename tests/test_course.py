@@ -46,10 +46,16 @@ def test_the_solution_passes(exercise):
     assert verdict.text.startswith(f"{exercise.id} is right")
 
 
-@pytest.mark.parametrize(
-    ("number", "wrong"),
-    [pytest.param(n, w, id=f"{n}-{w.mistake}") for n, every in WRONG.items() for w in every],
-)
+def each_wrong_answer():
+    """Each costs a kernel its compilation, so `make test` tries the first two of a kernel, `make test-deep` all."""
+    for number, every in WRONG.items():
+        kernel = isinstance(catalog.exercise(number), KernelExercise)
+        for i, wrong in enumerate(every):
+            marks = [pytest.mark.deep] if kernel and i >= 2 else []
+            yield pytest.param(number, wrong, id=f"{number}-{wrong.mistake}", marks=marks)
+
+
+@pytest.mark.parametrize(("number", "wrong"), list(each_wrong_answer()))
 def test_a_wrong_answer_fails_and_hears_why(number, wrong):
     verdict = catalog.exercise(number).examine(wrong.given(catalog.solution(number)))
     assert not verdict.right
