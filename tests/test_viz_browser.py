@@ -361,7 +361,7 @@ def test_a_notebook_in_jupyterlab_runs_its_figure_on_the_device(browser, lab):
             assert sentence(tab) == figure.describe()
             press(tab, "ArrowRight")
         tab.get_by_role("radio", name="stride 1", exact=True).click()
-        tab.wait_for_function("document.querySelector('.gg .say').textContent.includes('column 8 of col')")
+        tab.wait_for_function("document.querySelector('.gg output').textContent.includes('column 8 of 25')")
         figure.choose(stride=1)
         col = figure.relation.values[1]
         assert cells(tab, 1) == {i: num(col[i]) for i in cells(tab, 1)} and len(cells(tab, 1)) > 100
