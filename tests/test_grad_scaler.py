@@ -126,6 +126,7 @@ def test_the_norm_of_half_gradients_may_pass_what_half_can_hold(device):
 
 def scaled_step(scaler, optimizer, params, gradients):
     set_gradients(params, gradients)
+    scaler.scale(gg.tensor(1.0))  # of a loss; it knows then that the gradients are scaled
     scaler.step(optimizer)
     scaler.update()
 
@@ -231,6 +232,7 @@ def test_two_optimisers_share_a_scaler(device):
     p, q = parameters(np.ones(2, np.float16), np.ones(2, np.float16))
     one, two, scaler = gg.optim.SGD([p], lr=1.0), gg.optim.SGD([q], lr=1.0), gg.GradScaler(4.0)
     set_gradients([p, q], [np.full(2, 4.0), np.full(2, np.inf)])
+    scaler.scale(gg.tensor(1.0))
     scaler.step(one)
     scaler.step(two)
     scaler.update()
@@ -240,6 +242,13 @@ def test_two_optimisers_share_a_scaler(device):
 def test_mistakes_are_told_in_sentences(device):
     (p,) = parameters(np.ones(2, np.float16))
     optimizer, scaler = gg.optim.SGD([p]), gg.GradScaler()
+    p.grad = gg.ones(2, dtype=gg.float16)
+    for use in (scaler.step, scaler.unscale_):
+        with pytest.raises(gg.ScalerError, match="no loss was ever scaled"):
+            use(optimizer)
+    assert p.grad.tolist() == [1, 1]
+    p.grad = None
+    scaler.scale(gg.tensor(1.0))
     with pytest.raises(gg.ScalerError, match="no parameter of this optimiser has a gradient"):
         scaler.step(optimizer)
     with pytest.raises(gg.ScalerError, match="no gradients were unscaled since the last update"):

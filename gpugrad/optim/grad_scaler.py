@@ -65,12 +65,14 @@ class GradScaler:
             raise ValueError(f"GradScaler: backoff_factor is {backoff_factor}; it must be below 1")
         self._growth_interval = integer("GradScaler", "growth_interval", growth_interval, 1)
         self._growth_tracker = 0  # steps since the scale last changed
+        self._has_scaled = False
         self._progress: dict[int, _Progress] = {}
 
     def scale(self, outputs: Any) -> Any:
         """A tensor, or a list or tuple of them, times the scale; half becomes float32."""
         if not self._enabled:
             return outputs
+        self._has_scaled = True
         if isinstance(outputs, Tensor):
             if not is_float(outputs.dtype):
                 raise TypeError(f"GradScaler.scale: outputs is {outputs.dtype}; a loss is floating point")
@@ -93,6 +95,11 @@ class GradScaler:
         if progress.found:
             raise ScalerError(
                 "GradScaler.unscale_: the gradients of this optimiser are unscaled already; call update after each step"
+            )
+        if not self._has_scaled:
+            raise ScalerError(
+                "GradScaler: no loss was ever scaled, so these gradients would be divided by a scale that they do not "
+                "have; scaler.scale(loss).backward() first"
             )
         for group in optimizer.param_groups:
             for p in group["params"]:

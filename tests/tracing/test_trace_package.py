@@ -117,7 +117,9 @@ def optimisers():
         for p in ps:
             p.grad = p.detach() * 0.5
         make(ps).step()
-    gg.GradScaler().step(gg.optim.SGD(ps))
+    scaler = gg.GradScaler()
+    scaler.scale(tensor(1))
+    scaler.step(gg.optim.SGD(ps))
 
 
 WORK = {
