@@ -147,6 +147,12 @@ class CustomKernel:
             pointed = re.sub(r"\d+$", "", pointed)  # float4* over floats is the author's affair
             if pointed in _C_OF.values() and pointed != scalar:
                 raise KernelArgumentError(f"{where} points to {pointed}; got an array of {a.dtype} ({scalar})")
+            each = np.dtype(SCALARS.get(pointed, a.dtype)).itemsize
+            if each != a.dtype.itemsize and a.dtype != np.uint8:  # as bytes come numbers that there are no arrays of
+                raise KernelArgumentError(
+                    f"{where} points to {pointed}, {each} bytes each; got an array of {a.dtype}, {a.dtype.itemsize} "
+                    f"bytes each: declare it {scalar} *, or give its bytes as uint8"
+                )
             return a
         if p.space == "local":
             if not isinstance(a, Local):

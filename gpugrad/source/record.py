@@ -45,6 +45,7 @@ class Instrumented:
     sites: tuple[Site, ...]
     buffers: tuple[Buffer, ...]
     votes: bool  # the kernel has barriers
+    const_is_lost: bool  # a pointer to what is not const is made in it: so a const argument may be written
 
 
 @cache
@@ -235,7 +236,7 @@ class Recorder(Counting, HalfWriter):
         if not isinstance(p, Pointer) or p.space not in RECORDED or not isinstance(p.target, Base):
             self.refuse(f"{e.name}() on a pointer that the pass cannot follow: put it in a variable", e)
         helper = self.device.atomic(e.name, p.space, p.target, len(e.args) - 1)
-        where = f"gg, {points_into(e.args[0])}, {self.site('atomic', e, p.target)}"
+        where = f"gg, {points_into(e.args[0])}, {self.site('atomic', e, p.target, e.name)}"
         return f"{helper}({where}, {', '.join(self.value(a) for a in e.args)})"
 
     def vector_move(self, e: tree.Call, p: Pointer) -> str:
@@ -269,7 +270,8 @@ class Recorder(Counting, HalfWriter):
             c = f"gg_turn(gg, {self.site('fuel', at)}, {cost}u)" + (f" && ({c})" if c else "")
         if node.t0 in self.voting:
             answer = c if isinstance(node, tree.Switch) else f"({c}) ? 1 : 0"
-            c = f"gg_agree(gg, {self.site('branch', at)}, {answer})"
+            word = "switch" if isinstance(node, tree.Switch) else node.word if isinstance(node, tree.Loop) else "if"
+            c = f"gg_agree(gg, {self.site('branch', at, name=word)}, {answer})"
         return c
 
     def returning(self, node: tree.Return) -> str:
@@ -326,6 +328,18 @@ class Recorder(Counting, HalfWriter):
     def epilogue(self, f: tree.Function) -> str:
         return f" {self.finish()} " if f.kernel else ""
 
+    def loses_const(self) -> bool:
+        """Is there a way to write a const argument: a cast, a variable or a function's parameter without the const?
+
+        (A compiler only warns where the text leaves it out.)
+        """
+        reached = [self.unit.functions[name] for name in self.unit.reachable([self.kernel])]
+        types = [p.type for f in reached if f is not self.kernel for p in f.params]
+        for node in (n for f in reached if f.body for n in tree.walk(f.body)):
+            types += [node.type] if isinstance(node, tree.Cast) else []
+            types += [node.variable.type] if isinstance(node, tree.Declarator) else []
+        return any(isinstance(t, Pointer) and t.space == "global" and not t.const for t in map(element, types))
+
     def run(self) -> str:
         wanted = self.unit.reachable([self.kernel])
         out: list[str] = []
@@ -372,4 +386,4 @@ def instrument(text: str, kernel: str | None = None, defines: Mapping[str, str] 
     except RecursionError:
         raise SourceError("the text is nested too deeply") from None
     return Instrumented(made, unit.signature(recorder.kernel), tuple(recorder.sites), tuple(recorder.buffers),
-                        recorder.votes.meets(recorder.kernel))  # fmt: skip
+                        recorder.votes.meets(recorder.kernel), recorder.loses_const())  # fmt: skip

@@ -48,7 +48,7 @@ class Site:
     lanes: int = 1
     macro: str = ""
     function: str = ""
-    name: str = ""
+    name: str = ""  # of the variable that is assigned, the atomic function, the statement that decides (if, for ...)
 
 
 @dataclass(frozen=True)

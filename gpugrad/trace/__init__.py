@@ -23,6 +23,8 @@ __all__ = [
     "sanitizer", "trace",
 ]  # fmt: skip
 
+trace.load = load  # type: ignore[attr-defined]  # `gpugrad.trace` is the function where its name was looked up
+
 
 class _Callable(ModuleType):
     """`gpugrad.trace` is both this package and the function of that name: importing the package binds the module

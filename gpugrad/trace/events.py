@@ -134,7 +134,7 @@ def table(
 ) -> np.ndarray:
     """The columns as one structured array."""
     names = [b.name for b in buffers] + [""]
-    assigned = [s.name for s in sites] or [""]
+    assigned = [s.name if s.kind == "assign" else "" for s in sites] or [""]
     out = np.empty(len(columns), table_dtype(max(map(len, [*names, *assigned, "x"]))))
     site, kind = columns.site, columns.kind
     for name, of in (

@@ -6,7 +6,7 @@ import numpy as np
 
 from .events import ATOMIC, BRANCH, FAULT, FUEL, LOAD, OUTSIDE, PRIVATE, ROW, SKEW, STORE
 from .launch import LaunchTrace
-from .report import Finding, Speaker, times
+from .report import Finding, Speaker, counted, times
 
 VERBS = {LOAD: "reads", STORE: "writes", ATOMIC: "updates"}
 
@@ -31,22 +31,24 @@ def bounds(t: LaunchTrace) -> list[Finding]:
         if kind in (ROW, PRIVATE):
             index, length = int(c.offset[row]), int(c.bits[row])
             if kind == ROW:
-                text = (f"{who} uses index {index} of a row that has {length} elements (0 to {length - 1}). C does not "
-                        f"stop this: it lands in another row.{more}")  # fmt: skip
+                text = (f"{who} uses index {index} of a row that has {counted(length, 'element')} (0 to {length - 1}). "
+                        f"C does not stop this: it lands in another row.{more}")  # fmt: skip
                 out.append(Finding("row overflow", text, (site,), n, (row,)))
             else:
-                text = (f"{who} uses index {index} of a private array of {length} elements (0 to {length - 1}); "
-                        f"index 0 was used instead.{more}")  # fmt: skip
+                text = (f"{who} uses index {index} of a private array of {counted(length, 'element')} (0 to "
+                        f"{length - 1}); index 0 was used instead.{more}")  # fmt: skip
                 out.append(Finding("out of bounds", text, (site,), n, (row,)))
         elif c.buffer[row] < 0:
             text = f"{who} uses an address that is in no buffer of this launch; the access was left out.{more}"
             out.append(Finding("out of bounds", text, (site,), n, (row,)))
         else:
-            out.append(Finding("out of bounds", _outside(t, say, row) + more, (site,), n, (row,)))
+            alike = (c.site == c.site[row]) & (c.lane == c.lane[row]) & (c.buffer == c.buffer[row])
+            furthest = int(c.offset[alike & (c.flags & OUTSIDE != 0)].max())
+            out.append(Finding("out of bounds", _outside(t, say, row, furthest) + more, (site,), n, (row,)))
     return out
 
 
-def _outside(t: LaunchTrace, say: Speaker, row: int) -> str:
+def _outside(t: LaunchTrace, say: Speaker, row: int, furthest: int) -> str:
     c, site = t.columns, say.site(row)
     b = t.buffers[c.buffer[row]]
     length = b.nbytes // b.dtype.itemsize
@@ -55,9 +57,9 @@ def _outside(t: LaunchTrace, say: Speaker, row: int) -> str:
     if int(c.offset[row]) in (2**31 - 1, -(2**31)):  # an event holds no larger one
         span = f"{i} or {'more' if i > 0 else 'less'}"
     kind = int(c.kind[row])
-    text = f"{say.who(row)} {VERBS[kind]} {b.name}[{span}], but {b.name} has {length} elements"
+    text = f"{say.who(row)} {VERBS[kind]} {b.name}[{span}], but {b.name} has {counted(length, 'element')}"
     text += f" (0 to {length - 1})." if length else "."
-    if length and i == length:
+    if length and i == length and furthest == int(c.offset[row]):
         text += f" Off by one: the last element is number {length - 1}."
     elif i < 0:
         text += " The index is negative."
@@ -87,7 +89,7 @@ def endless(t: LaunchTrace) -> list[Finding]:
             "many: gg.sanitize and gg.trace have fuel=, a launch has checked=False.)"
         )
         if n > 1:
-            text += f" ({n} work-items.)"
+            text += f" ({n} work-items{', at least' if t.lost else ''}.)"
         out.append(Finding("endless loop", text, (say.site(row),), n, (row,)))
     return out
 
@@ -107,9 +109,10 @@ def divergence(t: LaunchTrace) -> list[Finding]:
         if not len(other):
             continue  # only a part of the group was recorded
         b = int(mine[other[0]])
-        if set(answers.tolist()) <= {0, 1}:
+        if t.sites[site].name != "switch":
             yes = int((answers == 1).sum())
-            text = (f"in group {int(groups[0])} this is true for {yes} work-items and false for {len(mine) - yes}: "
+            text = (f"in group {int(groups[0])} this is true for {counted(yes, 'work-item')} and false for "
+                    f"{len(mine) - yes}: "
                     f"{'true' if c.bits[a] else 'false'} for {say.who(a)}, but {'true' if c.bits[b] else 'false'} for "
                     f"{say.who(b)}.")  # fmt: skip
         else:

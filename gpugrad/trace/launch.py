@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..source import Buffer, Site
+from ..source import KINDS, Buffer, Site
 from .events import ATOMIC, OUTSIDE, SCALARS, SKEW, STORE, Columns, table
 
 if TYPE_CHECKING:
     from .report import Report
 
 Size = tuple[int, ...]
+PIECE = 1 << 18  # events whose bytes are looked at in one go
 
 
 @dataclass(frozen=True)
@@ -99,11 +101,17 @@ class LaunchTrace:
 
     def select(self, *, line: int | None = None, work_item: int | None = None, group: int | None = None,
                buffer: str | None = None, kind: str | None = None, phase: int | None = None) -> np.ndarray:  # fmt: skip
-        """The events that agree with everything given, as rows of `events`."""
+        """The events that agree with everything given, as rows of `events`. `kind`: load, store, atomic, barrier,
+        branch, assign, row, private or fuel."""
         if buffer is not None and buffer not in {b.name for b in self.buffers} | set(self.events["buffer"].tolist()):
             raise ValueError(
                 f"select: buffer is {buffer!r}; {self.kernel} has {', '.join(b.name for b in self.buffers)}"
             )
+        if kind is not None and kind not in KINDS:
+            raise ValueError(f"select: kind is {kind!r}; it is one of {', '.join(KINDS)}")
+        for name, number in (("line", line), ("work_item", work_item), ("group", group), ("phase", phase)):
+            if number is not None:
+                whole("select", name, number)
         keep = np.ones(len(self.columns), bool)
         wanted = {"line": line, "work_item": work_item, "group": group, "buffer": buffer, "kind": kind, "phase": phase}
         for column, value in wanted.items():
@@ -134,30 +142,38 @@ class LaunchTrace:
         Where work-items race, or through atomics, other orders than this one can have happened.
         """
         info = self.buffer(name)
-        b = self.buffers.index(info)
         c = self.columns
         if info.before is not None:
             out = np.array(info.before)
         elif info.space == "local":
             out = np.full(info.shape, np.nan if info.dtype.kind == "f" else 0, info.dtype)
         else:
-            raise ValueError(f"replay: the contents of {name} were not kept (the budget did not reach)")
-        n = len(c) if n is None else n
+            raise ValueError(f"replay: {_not_kept(info)}")
+        n = len(c) if n is None else whole("replay", "n", n)
         if not 0 <= n <= len(c):
             raise ValueError(f"replay: n is {n}; there are {len(c)} events")
         keep = np.zeros(len(c), bool)
         keep[:n] = True
-        keep &= (c.buffer == b) & ((c.kind == STORE) | (c.kind == ATOMIC)) & ((c.flags & (OUTSIDE | SKEW)) == 0)
         if info.space == "local":
             keep &= c.group == group
         raw = out.reshape(-1).view("u1")
-        rows = np.flatnonzero(keep)
-        bits = np.ascontiguousarray(c.bits[rows]).astype("<u8").view("u1").reshape(-1, 8)
-        for size in np.unique(c.size[rows]):
-            mine = c.size[rows] == size
-            cells = c.offset[rows[mine]][:, None] + np.arange(size)
-            raw[cells] = bits[mine, :size]  # of two writes to a cell NumPy keeps the last
+        for where, held in self.bytes_written(info, keep):
+            raw[where] = held  # of two writes to a byte NumPy keeps the last
         return out
+
+    def bytes_written(self, info: BufferInfo, keep: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Which bytes of a buffer the events in `keep` wrote, also through another argument in the same memory, and
+        what they wrote there; in the order of the events, piece by piece."""
+        c = self.columns
+        same = [b.block == info.block if info.block >= 0 else b is info for b in self.buffers]
+        keep = keep & np.array([*same, False])[c.buffer] & ((c.kind == STORE) | (c.kind == ATOMIC))
+        rows = np.flatnonzero(keep & (c.flags & (OUTSIDE | SKEW) == 0))
+        starts = np.array([b.start - info.start for b in self.buffers] or [0], "i8")
+        for part in np.array_split(rows, 1 + len(rows) // PIECE):
+            bits = np.ascontiguousarray(c.bits[part]).astype("<u8").view("u1").reshape(-1, 8)
+            where = (c.offset[part] + starts[c.buffer[part]])[:, None] + np.arange(8)
+            wrote = (np.arange(8) < c.size[part][:, None]) & (where >= 0) & (where < info.nbytes)
+            yield where[wrote], bits[wrote]
 
     def report(self) -> Report:
         """What the sanitizer finds in this launch."""
@@ -181,6 +197,22 @@ class LaunchTrace:
         from .stepper import play
 
         play(self, work_item, start, stop)
+
+
+def whole(function: str, name: str, value: Any) -> int:
+    """The value as an int, which 2.0 and True are not."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{function}: {name} is {value!r}; give an integer") from None
+
+
+def _not_kept(info: BufferInfo) -> str:
+    if info.buffer.argument is None:
+        return f"{info.name} is a constant of the program: it always holds what the text gives it"
+    return f"the contents of {info.name} were not kept (the budget did not reach)"
 
 
 def unravel(index: int, shape: tuple[int, ...]) -> tuple[int, ...]:

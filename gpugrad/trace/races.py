@@ -20,6 +20,7 @@ VERBS = {LOAD: "reads", STORE: "writes", ATOMIC: "updates"}
 def races(t: LaunchTrace) -> list[Finding]:
     c = t.columns
     found: dict[tuple[int, int], Finding] = {}
+    cells: dict[tuple[int, int], set[int]] = {}  # that meet at those two places
     for space in ("local", "global"):
         touched = touches(t, spaces(t, space))
         if not len(touched.row):
@@ -31,11 +32,13 @@ def races(t: LaunchTrace) -> list[Finding]:
             continue
         key = pack(touched.memory, touched.cell)
         if space == "local":
-            _conflicts(t, found, row, pack(key, c.group[row], c.local_phase[row]), "local", False)
+            key = pack(key, c.group[row])
+            _conflicts(t, found, cells, row, key, pack(key, c.local_phase[row]), "local", False)
         else:
-            _conflicts(t, found, row, pack(key, c.group[row], c.global_phase[row]), "global", False)
-            _conflicts(t, found, row, key, "global", True)
-    for f in found.values():
+            _conflicts(t, found, cells, row, key, pack(key, c.group[row], c.global_phase[row]), "global", False)
+            _conflicts(t, found, cells, row, key, key, "global", True)
+    for places, f in found.items():
+        f.count = len(cells[places])
         if f.count > 1:
             f.message += f" ({f.count} cells are affected.)"
     return list(found.values())
@@ -44,7 +47,7 @@ def races(t: LaunchTrace) -> list[Finding]:
 def _without_looks(t: LaunchTrace, touched: Touches) -> Touches:
     """Leaves out the plain look at a cell that comes before a compare-and-swap on it: the swap notices changes."""
     c, row = t.columns, touched.row
-    swaps = np.array(["cmpxchg" in s.text for s in t.sites] or [False])[c.site[row]]
+    swaps = np.array([s.name.endswith("_cmpxchg") for s in t.sites] or [False])[c.site[row]]
     if not swaps.any():
         return touched
     key = pack(touched.memory, touched.cell, c.item[row])
@@ -55,9 +58,10 @@ def _without_looks(t: LaunchTrace, touched: Touches) -> Touches:
     return touched.take(keep)
 
 
-def _conflicts(t: LaunchTrace, found: dict[tuple[int, int], Finding], row: np.ndarray, key: np.ndarray, space: str,
-               across: bool) -> None:  # fmt: skip
-    """Adds to `found` the cells (in one phase) that two parties touch, one writing, not all atomically."""
+def _conflicts(t: LaunchTrace, found: dict[tuple[int, int], Finding], cells: dict[tuple[int, int], set[int]],
+               row: np.ndarray, where: np.ndarray, key: np.ndarray, space: str, across: bool) -> None:  # fmt: skip
+    """Adds to `found` the cells (`where`; `key`: in one phase) that two parties touch, one writing, not all
+    atomically."""
     c = t.columns
     key, n = dense(key)
     party, kind = (c.group if across else c.item)[row], c.kind[row]
@@ -65,19 +69,21 @@ def _conflicts(t: LaunchTrace, found: dict[tuple[int, int], Finding], row: np.nd
     written[key[kind != LOAD]] = plain[key[kind != ATOMIC]] = True
     bad = written & plain & (least(key, n, party, 1 << 40) < greatest(key, n, party, -1))
     keep = bad[key]
-    row, key = row[keep], key[keep]
+    row, key, where = row[keep], key[keep], where[keep]
     order = np.argsort(key, kind="stable")
-    row, key = row[order], key[order]
-    for cell in np.split(row, np.flatnonzero(key[1:] != key[:-1]) + 1) if len(row) else []:
+    row, key, where = row[order], key[order], where[order]
+    if not len(row):
+        return
+    begins = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
+    for begin, cell in zip(begins, np.split(row, begins[1:]), strict=True):
         cell = cell[np.lexsort((c.seq[cell], c.item[cell]))]
         pair = _pair(t, cell, across)
         if pair is None:
             continue
         a, b = pair
         places = (min(int(c.site[a]), int(c.site[b])), max(int(c.site[a]), int(c.site[b])))
-        if places in found:
-            found[places].count += 1
-        else:
+        cells.setdefault(places, set()).add(int(where[begin]))
+        if places not in found:
             sites = (t.sites[c.site[a]], t.sites[c.site[b]])
             found[places] = Finding("data race", _text(t, a, b, space, across), sites, 1, (a, b))
 

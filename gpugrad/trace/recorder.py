@@ -104,6 +104,8 @@ def record(launch: Launch, options: Options) -> LaunchTrace:
         operations=int(run.operations[chosen].sum(dtype="u8")),
         left_out=int(len(chosen) - chosen.sum()), repeatable=bool((counts == wanted).all()),
     )  # fmt: skip
+    if not chosen.any():
+        trace.notes.append(f"none of its {len(group)} work-items, in {int(group.max()) + 1} groups, was asked for")
     if trace.lost and trace.repeatable:
         trace.notes.append(
             f"{trace.lost} events found no room: raise budget= ({options.budget} bytes), or choose groups="

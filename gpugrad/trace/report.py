@@ -145,12 +145,18 @@ class Speaker:
         b = self.t.buffers[self.c.buffer[row]]
         i = self.element(row)
         dims = b.buffer.dims
+        if b.buffer.argument is None and not dims and b.shape == (1,):
+            return b.name
         if b.buffer.argument is None and None not in dims and len(b.shape) == len(dims) and i < int(np.prod(b.shape)):
-            return b.name + "".join(f"[{int(k)}]" for k in np.unravel_index(i, b.shape)) if dims else b.name
+            return b.name + "".join(f"[{int(k)}]" for k in np.unravel_index(i, b.shape))
         text = f"{b.name}[{i}]"
         if len(b.shape) > 1 and 0 <= i < int(np.prod(b.shape)):
             text += f" (that is {[int(k) for k in np.unravel_index(i, b.shape)]} of {b.shape})"
         return text
+
+
+def counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def times(n: int, what: str) -> str:

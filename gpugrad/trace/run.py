@@ -25,7 +25,12 @@ class Run:
         self.arrays: dict[int, Array] = {i: a for i, a in enumerate(launch.args) if isinstance(a, Array)}
         self.writers = {i: a.state.writer for i, a in self.arrays.items()}
         self.operations = np.zeros(0, "u4")
-        self.written = {i for i in launch.kernel.written if i in self.arrays}
+        # Not only what should be written: the text decides, whatever the declaration says.
+        self.written = {
+            i
+            for i, p in enumerate(launch.kernel.parameters)
+            if i in self.arrays and p.space == "global" and (made.const_is_lost or not p.const)
+        }
 
     def scalars(self) -> dict[str, Any]:
         return {k: v for k, v in self.launch.named_args().items() if not isinstance(v, Array | Local)}

@@ -11,10 +11,10 @@ from ..errors import GpugradError
 from ..program import Launch, intercepting
 from ..source import SourceError
 from .faults import bounds, divergence, endless, misaligned
-from .launch import LaunchTrace
+from .launch import LaunchTrace, whole
 from .races import races
 from .recorder import Options, record
-from .report import Finding, Report
+from .report import Finding, Report, counted
 from .unwritten import never_written, uninitialised
 
 SINGLE = (bounds, misaligned, divergence, endless)  # one event shows it
@@ -34,7 +34,8 @@ def report_on(launch: LaunchTrace, checks: tuple[Callable[[LaunchTrace], list[Fi
     findings = [f for check in checks for f in check(launch)]
     notes = list(launch.notes)
     if launch.left_out:
-        notes.append(f"{launch.left_out} work-items were not recorded, so this speaks for the others only")
+        were = f"{counted(launch.left_out, 'work-item')} {'was' if launch.left_out == 1 else 'were'}"
+        notes.append(f"{were} not recorded, so this speaks for the others only")
     return Report(launch, findings, notes)
 
 
@@ -50,11 +51,12 @@ def sanitize(
     """Run a kernel once, recorded, and report every mistake that it made.
 
     The first argument is a kernel of `gg.kernel`, or OpenCL C text (`name`: which kernel of it; further keywords
-    declare buffers, as in `gg.kernel`). Accesses outside memory are left out and the run goes on, so this is safe
-    where a plain run is not; a work-item leaves its loops after `fuel` turns. Raises SourceError if the
-    text cannot be followed.
+    declare buffers, as in `gg.kernel`). Accesses outside global, local and constant memory, and indices outside a
+    private array, are left out and the run goes on. What a pointer into private memory reaches (an array handed to a
+    function) is not checked: where it goes astray, it does so here as in a plain run. A work-item leaves its loops
+    after `fuel` turns. Raises SourceError if the text cannot be followed.
     """
-    if not 1 <= fuel < 2**32:
+    if not 1 <= whole("sanitize", "fuel", fuel) < 2**32:
         raise ValueError(f"sanitize: fuel is {fuel}; it is between 1 and 2**32 - 1")
     k = kernel_or_source if isinstance(kernel_or_source, CustomKernel) else kernel(kernel_or_source, name, **arguments)
     reports: list[Report] = []

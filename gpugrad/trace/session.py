@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from types import TracebackType
@@ -10,21 +11,24 @@ from typing import Any
 
 from ..program import Launch, intercepting
 from ..source import SourceError
-from .launch import LaunchTrace
+from .launch import LaunchTrace, whole
 from .recorder import Options, record
+
+WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 class Trace:
     """The recorded launches of a block, in `launches`.
 
     `skipped` lists (kernel, reason) of launches whose text the recorder cannot follow: they ran plain. `unrecorded`
-    counts those that were not asked for.
+    counts those that were not asked for, `unwatched` has the names in `watch` that no recorded launch assigns.
     """
 
     def __init__(self, launches: Iterable[LaunchTrace] = ()) -> None:
         self.launches: list[LaunchTrace] = list(launches)
         self.skipped: list[tuple[str, str]] = []
         self.unrecorded = 0
+        self.unwatched: list[str] = []
 
     def __repr__(self) -> str:
         return f"<Trace of {len(self.launches)} launches: {', '.join(t.kernel for t in self.launches) or 'none'}>"
@@ -35,6 +39,7 @@ class Trace:
         lines += [f"not recorded: {name}: {reason}" for name, reason in self.skipped]
         if self.unrecorded:
             lines.append(f"{self.unrecorded} launches were not asked for")
+        lines += [f"no recorded launch assigns a private variable {name}" for name in self.unwatched]
         for t in self.launches:
             lines += [f"{t.kernel}: {note}" for note in t.notes]
         return "\n".join(lines) or "no launch happened in the block"
@@ -73,7 +78,11 @@ class Session(Trace):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        if self._block is None:
+            raise RuntimeError("trace: this trace's block was never entered: write `with gg.trace() as t:`")
         self._block.__exit__(kind, value, at)
+        assigned = {word for t in self.launches for s in t.sites if s.kind == "assign" for word in WORD.findall(s.name)}
+        self.unwatched = sorted(set(self.options.watch) - assigned - {"*"}) if self.launches else []
 
     def _intercept(self, launch: Launch, run: Callable[[], None]) -> None:
         number = self.seen
@@ -111,12 +120,13 @@ def trace(
 
     Every launch runs twice, and its results are those of the plain kernel. Gives a Trace: `t.launches[0].events`.
     """
+    budget, fuel = whole("trace", "budget", budget), whole("trace", "fuel", fuel)
     if budget < 16:
         raise ValueError(f"trace: budget is {budget} bytes; one event takes 16")
     if not 1 <= fuel < 2**32:
         raise ValueError(f"trace: fuel is {fuel}; it is between 1 and 2**32 - 1")
     options = Options(tuple(sorted(_names("watch", watch) or ())), _numbers("groups", groups),
-                      _numbers("work_items", work_items), int(budget), int(fuel))  # fmt: skip
+                      _numbers("work_items", work_items), budget, fuel)  # fmt: skip
     return Session(options, _numbers("launches", launches), _names("kernels", kernels))
 
 
@@ -134,8 +144,9 @@ def _numbers(argument: str, value: int | Iterable[int] | None) -> frozenset[int]
     if value is None:
         return None
     try:
-        numbers = frozenset(int(n.__index__()) for n in ([value] if hasattr(value, "__index__") else value))
-    except (TypeError, AttributeError):
+        several = [value] if hasattr(value, "__index__") else list(value)
+        numbers = frozenset(whole("trace", argument, n) for n in several)
+    except TypeError:
         raise TypeError(f"trace: {argument} is {value!r}; give a number, or several") from None
     if any(n < 0 for n in numbers):
         raise ValueError(f"trace: {argument} is {value!r}; numbers start at 0")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import GpugradError
-from ..source import Buffer, Site
+from ..source import KINDS, Buffer, Site
 from ..source.layout import BASES, Base, Record
 from .events import Columns
 from .launch import BufferInfo, LaunchTrace
@@ -36,7 +36,12 @@ def save(trace: Trace, path: Path) -> None:
                 if getattr(b, which) is not None:
                     arrays[f"{n}/{which}/{b.name}"] = getattr(b, which)
         about: dict[str, Any] = {name: getattr(t, name) for name in PLAIN}
-        about["args"] = {k: v.item() if isinstance(v, np.generic) else v for k, v in t.args.items()}
+        about["args"] = {}
+        for k, v in t.args.items():
+            held = isinstance(v, np.ndarray | np.void)  # a vector or a struct is an array of the file
+            if held:
+                arrays[f"{n}/args/{k}"] = np.asarray(v)
+            about["args"][k] = None if held else v.item() if isinstance(v, np.generic) else v
         about["sites"] = [asdict(s) for s in t.sites]
         about["buffers"] = [_buffer(b) for b in t.buffers]
         launches.append(about)
@@ -45,9 +50,12 @@ def save(trace: Trace, path: Path) -> None:
     )
     arrays["about"] = np.frombuffer(text.encode(), "u1")
     part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
-    os.replace(part, path)
+    try:
+        with part.open("wb") as file:
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def load(path: str | os.PathLike[str]) -> Trace:
@@ -78,7 +86,13 @@ def _launch(n: int, x: dict[str, Any], held: Any) -> LaunchTrace:
     buffers = tuple(_info(n, b, held) for b in x["buffers"])
     if len(columns) and (columns.site.max() >= len(sites) or columns.buffer.max() >= len(buffers)):
         raise ValueError("its events name places that it does not have")
-    return LaunchTrace(args=x["args"], sites=sites, buffers=buffers, columns=columns, **plain)
+    items, lines = int(np.prod(plain["global_size"])), plain["source"].count("\n") + 1
+    if len(columns) and (columns.item.max() >= items or columns.kind.max() >= len(KINDS) or columns.buffer.min() < -1):
+        raise ValueError("its events name work-items or kinds that there are not")
+    if not all(1 <= s.line <= lines for s in sites):
+        raise ValueError("its places are not in its source")
+    args = {k: held[key][()] if (key := f"{n}/args/{k}") in held else v for k, v in x["args"].items()}
+    return LaunchTrace(args=args, sites=sites, buffers=buffers, columns=columns, **plain)
 
 
 def _buffer(b: BufferInfo) -> dict[str, Any]:

@@ -1,0 +1,97 @@
+"""What the sanitizer says of particular kernels: mistakes it once missed, and alarms that were false."""
+
+import numpy as np
+import pytest
+
+import gpugrad as gg
+from gpugrad.array import Array
+
+
+def judged(text, *args, n=8, local=8, **roles):
+    """What is found, as (kind, line)."""
+    report = gg.sanitize(text, *args, global_size=n, local_size=local, **roles)
+    return [(f.kind, f.line) for f in report], str(report)
+
+
+COUNTER = """__kernel void k(__global int *o) {
+  __local int c;
+  FIRST
+  atomic_inc(&c);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  o[get_local_id(0)] = c;
+}"""
+
+
+def test_an_atomic_reads_what_it_updates():
+    def of(first):
+        return judged(COUNTER.replace("FIRST", first), Array.from_numpy(np.zeros(8, "i4")))
+
+    found, text = of("")
+    assert found == [("uninitialised read", 4)] and "updates c, which nobody has written" in text
+    assert of("if (get_local_id(0) == 0) c = 0; barrier(CLK_LOCAL_MEM_FENCE);")[0] == []
+    assert of("atomic_xchg(&c, 0); barrier(CLK_LOCAL_MEM_FENCE);")[0] == []
+    found, _ = judged("__kernel void k(__global int *o) { atomic_inc(o); }", Array.empty((1,), np.dtype("i4")))
+    assert found == [("uninitialised read", 1)]
+
+
+def test_a_compare_and_swap_loop_behind_a_macro_is_no_race():
+    text = """#define CAS atomic_cmpxchg
+__kernel void k(__global int *o) {
+  int seen = *o, was;
+  while ((was = CAS(o, seen, seen + 1)) != seen) seen = was;
+}"""
+    assert judged(text, Array.from_numpy(np.zeros(1, "i4")))[0] == []
+
+
+def test_never_written_counts_bytes():
+    wide = "__kernel void k(__global int *o) { ((__global long *)o)[get_global_id(0)] = 1; }"
+    o = Array.from_numpy(np.zeros(16, "i4"))
+    assert judged(wide, o, o="out N")[0] == []
+    narrow = "__kernel void k(__global int *o) { ((__global uchar *)o)[4 * get_global_id(0)] = 1; }"
+    assert judged(narrow, o, n=16, o="out N")[0] == [("never written", 0)]
+
+
+def test_off_by_one_is_said_only_where_nothing_reaches_further():
+    x = Array.from_numpy(np.zeros(64, "f4"))
+    for index, said in (("i + 1", True), ("2 * i", False)):
+        text = f"__kernel void k(__global float *a) {{ int i = get_global_id(0); a[{index}] = 1; }}"
+        assert ("Off by one" in judged(text, x, n=64, local=64)[1]) is said
+
+
+def test_a_cell_that_races_within_groups_and_across_counts_once():
+    text = "__kernel void k(__global int *o) { o[get_local_id(0) / 2] = get_global_id(0); }"
+    report = gg.sanitize(text, Array.from_numpy(np.zeros(4, "i4")), global_size=16, local_size=8)
+    assert [f.count for f in report] == [4] and "(4 cells are affected.)" in str(report)
+
+
+def test_a_switch_with_cases_0_and_1_is_told_by_its_cases():
+    text = """__kernel void k(__global int *o) {
+  switch (get_local_id(0) % 2) {
+    case 0: barrier(CLK_LOCAL_MEM_FENCE); break;
+    case 1: o[0] = 1;
+  }
+}"""
+    found, said = judged(text, Array.from_numpy(np.zeros(1, "i4")))
+    assert found[0] == ("barrier divergence", 2) and "goes to case 0, but" in said and "true" not in said
+
+
+def test_one_is_said_in_the_singular():
+    text = "__kernel void k(__global int *o) { o[get_global_id(0)] = 1; }"
+    _, said = judged(text, Array.from_numpy(np.zeros(1, "i4")))
+    assert "o has 1 element (0 to 0)" in said
+
+
+def test_an_endless_loop_with_lost_events_does_not_claim_to_have_counted():
+    x = Array.from_numpy(np.zeros(8, "f4"))
+    k = gg.kernel("__kernel void k(__global float *x) { while (1) x[get_global_id(0)] += 1; }")
+    with gg.trace(fuel=3000, budget=16 * 10000) as t:
+        k(x, global_size=8, local_size=8)
+    assert "work-items, at least.)" in str(t[0].report())
+
+
+@pytest.mark.parametrize("ctype", ["long", "short", "char", "ulong"])
+def test_a_pointer_to_elements_of_another_size_is_refused(ctype):
+    k = gg.kernel(f"__kernel void k(__global {ctype} *o) {{ o[0] = 1; }}")
+    with pytest.raises(gg.KernelArgumentError, match=f"points to {ctype}, . bytes? each; got an array of int32"):
+        k(Array.from_numpy(np.zeros(4, "i8")), global_size=1)
+    k(Array.from_numpy(np.zeros(8, "u1")), global_size=1)  # bytes stand for anything
