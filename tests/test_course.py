@@ -2,6 +2,9 @@
 
 import importlib.util
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +14,7 @@ from gpugrad import course
 from gpugrad.course import catalog, glossary, progress
 from gpugrad.course.kernel_exercise import Case, KernelExercise, Out
 from gpugrad.course.python_exercise import PythonExercise
-from gpugrad.course.spec import Prediction
+from gpugrad.course.spec import MARK, Prediction
 
 FOLDER = Path(__file__).parent / "course"
 EXERCISES = [e for lesson in catalog.lessons() for e in lesson.exercises]
@@ -28,6 +31,14 @@ def wrong_answers():
 
 
 WRONG = wrong_answers()
+
+
+def lesson_text(number):
+    """The cell of an exercise in its lesson, without the line of the magic."""
+    (path,) = (FOLDER.parents[1] / "notebooks").glob(f"{number[:2]}_*.ipynb")
+    cells = ["".join(c["source"]) for c in json.loads(path.read_text(encoding="utf-8"))["cells"]]
+    (found,) = [c.partition("\n")[2] for c in cells if re.match(rf"%%(kernel|answer) {re.escape(number)}\n", c)]
+    return found
 
 
 @pytest.fixture(autouse=True)
@@ -80,16 +91,29 @@ def test_exercises_are_numbered_through_and_there_are_three_in_each_lesson(lesso
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.id)
-@pytest.mark.parametrize("answer", [..., None, "", "  \n", "__kernel void k() { /* your code */ }"])
-def test_the_text_of_the_lesson_is_an_open_answer(exercise, answer):
+@pytest.mark.parametrize("answer", [..., None, "", "  \n"])
+def test_no_answer_is_open(exercise, answer):
     assert exercise.is_open(answer)
 
 
+@pytest.mark.parametrize("exercise", [e for e in EXERCISES if not isinstance(e, Prediction)], ids=lambda e: e.id)
+def test_the_text_of_the_lesson_is_open_and_a_solution_that_keeps_its_comment_is_not(exercise):
+    own = lesson_text(exercise.id)
+    assert MARK in own
+    assert exercise.is_open(own) and exercise.is_open(own.replace("\n", "\r\n") + "\n\n")
+    comment = f"# {MARK}" if isinstance(exercise, PythonExercise) else f"/* {MARK} */"
+    assert not exercise.is_open(f"{comment}\n{catalog.solution(exercise.id)}")
+
+
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.id)
-@pytest.mark.parametrize("answer", [0, "nonsense", [], [[1], [2, 3]], np.zeros((2, 0)), {"a": 1}, object], ids=str)
-def test_nonsense_is_wrong_and_nothing_worse(exercise, answer):
+@pytest.mark.parametrize(
+    "answer",
+    [0, "nonsense", [], [[1], [2, 3]], np.zeros((2, 0)), {"a": 1}, {1, 2}, 3 + 4j, b"race", np.longdouble(3), object],
+    ids=str,
+)
+def test_nonsense_is_wrong_and_can_be_kept(exercise, answer):
     assert not exercise.examine(answer).right
-    json.dumps(exercise.plain(answer), default=str)
+    json.dumps(exercise.plain(answer))
 
 
 # what a check of a kernel sees
@@ -217,6 +241,15 @@ def test_predictions_tell_the_form_and_not_the_answer():
     assert yes.examine(True).right and not yes.examine(False).right
 
 
+def test_counts_are_compared_exactly_and_other_numbers_to_four_digits():
+    count = Prediction("99.6", "predict", "t", ("a", "b"), truth=lambda: 1_000_000, why="")
+    assert count.examine(1_000_000).right and count.examine(1e6).right
+    assert not count.examine(1_000_001).right and not count.examine(1e6 + 0.5).right
+    assert "give one number" in count.examine(1_000_000 + 3j).text
+    real = Prediction("99.7", "predict", "t", ("a", "b"), truth=lambda: 0.33333, why="")
+    assert real.examine(0.33333).right and real.examine(1 / 3).right and not real.examine(0.334).right
+
+
 # check, hint, progress
 
 
@@ -235,7 +268,30 @@ def test_progress_keeps_the_last_answer_and_the_last_that_passed(capsys, own_pro
     course.check("00.1", np.array([9, 9, 9]))
     assert progress.read(own_progress)["00.1"] == {"tries": 3, "answer": [9, 9, 9], "passed": [1024, 64, 128]}
     assert course.saved("00.1") == [1024, 64, 128]
-    assert [p.name for p in own_progress.parent.iterdir()] == [progress.NAME]
+    assert sorted(p.name for p in own_progress.parent.iterdir()) == [f".{progress.NAME}.lock", progress.NAME]
+
+
+def test_a_kernel_object_is_a_wrong_answer_that_is_kept(capsys, own_progress):
+    import gpugrad as gg
+
+    course.check("00.3", gg.kernel(catalog.solution("00.3")))
+    assert "the answer is the text of a kernel; got" in capsys.readouterr().out
+    assert isinstance(progress.read(own_progress)["00.3"]["answer"], str)
+
+
+def test_an_entry_without_its_number_of_tries_is_counted_anew(own_progress):
+    own_progress.write_text('{"exercises": {"00.1": {}, "00.2": {"tries": "many"}}}')
+    course.check("00.1", [1024, 64, 128])
+    progress.note(own_progress, "00.2", "x", right=False)
+    assert {n: e["tries"] for n, e in progress.read(own_progress).items()} == {"00.1": 1, "00.2": 1}
+
+
+def test_notebooks_that_answer_at_the_same_time_lose_nothing(own_progress):
+    each = "import sys; from pathlib import Path; from gpugrad.course import progress\n"
+    each += "for i in range(40): progress.note(Path(sys.argv[1]), f'{sys.argv[2]}.{i}', i, True)"
+    both = [subprocess.Popen([sys.executable, "-c", each, str(own_progress), who]) for who in ("a", "b")]
+    assert [p.wait() for p in both] == [0, 0]
+    assert len(progress.read(own_progress)) == 80
 
 
 def test_a_verdict_is_broken_between_words_and_source_lines_are_not(capsys):
@@ -324,7 +380,7 @@ def test_a_kernel_cell_that_does_not_compile_says_so_and_the_notebook_goes_on(sh
 def test_a_kernel_cell_with_a_number_is_an_answer(shell, capsys):
     shell.run_cell("%%kernel 00.3\n" + catalog.solution("00.3")).raise_error()
     assert "00.3 is right" in capsys.readouterr().out
-    shell.run_cell("%%kernel 00.3\n/* your code */").raise_error()
+    shell.run_cell("%%kernel 00.3\n" + lesson_text("00.3")).raise_error()
     assert "00.3 is open" in capsys.readouterr().out
 
 

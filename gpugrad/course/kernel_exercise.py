@@ -73,7 +73,8 @@ class KernelExercise(Exercise):
         from ..errors import GpugradError
 
         if not isinstance(answer, str):
-            return Verdict(False, f"{self.id}: the answer is the text of a kernel; got {type(answer).__name__}.")
+            got = type(answer).__name__
+            return Verdict(False, f"{self.id}: the answer is the text of a kernel; got {got}. Pass its source.")
         try:
             built = kernel(answer, self.kernel)
             cases = list(self.cases(np.random.default_rng(list(self.id.encode()))))

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,28 +37,59 @@ def found(folder: Path | None) -> Path:
 def read(file: Path) -> dict[str, dict[str, Any]]:
     """What is known of each exercise, by its number. A file that is not there knows nothing."""
     try:
-        kept = json.loads(file.read_text(encoding="utf-8"))
+        return parsed(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        raise ValueError(f"{file} is not a file of progress; move it away, and a new one is begun") from None
+
+
+def parsed(text: str) -> dict[str, dict[str, Any]]:
+    """What a file of progress says, by exercise; ValueError if it is none."""
+    try:
+        kept = json.loads(text)
         found: dict[str, dict[str, Any]] = kept["exercises"]
         if not all(isinstance(e, dict) for e in found.values()):
             raise TypeError
-    except FileNotFoundError:
-        return {}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise ValueError(f"{file} is not a file of progress; move it away, and a new one is begun") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise ValueError("not a file of progress") from None
     return found
 
 
 def note(file: Path, exercise: str, answer: Any, right: bool) -> None:
     """Keep an answer. The file is whole at any moment: it is written under another name, then moved."""
-    every = read(file)
-    entry = every.setdefault(exercise, {"tries": 0})
-    entry["tries"] += 1
-    entry["answer"] = answer
-    if right:
-        entry["passed"] = answer
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    temporary.write_text(json.dumps({"exercises": every}, indent=1, sort_keys=True), encoding="utf-8")
-    os.replace(temporary, file)
+    with _alone(file):
+        every = read(file)
+        entry = every.setdefault(exercise, {})
+        tries = entry.get("tries")
+        entry["tries"] = tries + 1 if isinstance(tries, int) else 1
+        entry["answer"] = answer
+        if right:
+            entry["passed"] = answer
+        temporary = file.with_name(f".{file.name}.{os.getpid()}")
+        temporary.write_text(json.dumps({"exercises": every}, indent=1, sort_keys=True), encoding="utf-8")
+        os.replace(temporary, file)
+
+
+@contextmanager
+def _alone(file: Path) -> Iterator[None]:
+    """Wait until no other notebook changes the file; the system ends the lock of a process that dies."""
+    with file.with_name(f".{file.name}.lock").open("a") as lock:
+        if sys.platform == "win32":
+            import msvcrt
+
+            lock.seek(0)
+            msvcrt.locking(lock.fileno(), msvcrt.LK_LOCK, 1)
+            try:
+                yield
+            finally:
+                lock.seek(0)
+                msvcrt.locking(lock.fileno(), msvcrt.LK_UNLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX)  # closing the file gives it back
+            yield
 
 
 def table(known: dict[str, dict[str, Any]]) -> str:

@@ -27,7 +27,7 @@ class PythonExercise(Exercise):
             if not callable(names.get(self.function)):
                 return Verdict(False, f"{self.id}: define a function named {self.function}.")
             complaint = self.complaint(names[self.function])
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return Verdict(False, f"{self.id}: {_told(error, self.id, answer)}")
         if complaint:
             return Verdict(False, f"{self.id}: {complaint}")
@@ -44,7 +44,7 @@ def namespace() -> dict[str, Any]:
     return {"np": np, "gg": gg, "F": F}
 
 
-def _told(error: Exception, file: str, source: str) -> str:
+def _told(error: BaseException, file: str, source: str) -> str:
     """The error at the answer's own line."""
     said = f"{type(error).__name__}: {error}"
     line = error.lineno if isinstance(error, SyntaxError) else None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from .asked import same_text
 
 KINDS = ("predict", "fill in", "write a kernel", "find the bug", "make it faster", "write Python")
 MARK = "your code"  # stands in each line of a lesson that the student replaces
@@ -38,15 +41,17 @@ class Exercise:
 
     def is_open(self, answer: Any) -> bool:
         """Is this the lesson's own text, or its dots, with nothing put in their place?"""
-        return answer is ... or answer is None or (isinstance(answer, str) and (MARK in answer or not answer.strip()))
+        if isinstance(answer, str):
+            return not answer.strip() or same_text(self.id, answer)
+        return answer is ... or answer is None
 
     def examine(self, answer: Any) -> Verdict:
         """Check an answer that is not open."""
         raise NotImplementedError
 
     def plain(self, answer: Any) -> Any:
-        """The answer as numbers, text and lists, for the file of progress."""
-        return answer
+        """The answer as numbers, text and lists, for the file of progress; of anything else, its repr."""
+        return answer if isinstance(answer, str) else repr(answer)
 
 
 @dataclass(frozen=True)
@@ -63,9 +68,11 @@ class Prediction(Exercise):
 
     def plain(self, answer: Any) -> Any:
         try:
-            return np.asarray(answer).tolist()
-        except ValueError:
-            return str(answer)  # a ragged list
+            kept = np.asarray(answer).tolist()
+            json.dumps(kept)
+        except (TypeError, ValueError):
+            return repr(answer)  # a ragged list, a set, a complex number
+        return kept
 
     def examine(self, answer: Any) -> Verdict:
         truth = np.asarray(self.truth())
@@ -73,7 +80,7 @@ class Prediction(Exercise):
             given = np.asarray(answer)
         except ValueError:
             return Verdict(False, f"{self.id}: give {_form(truth)}; the lists in your answer differ in length.")
-        if _is_text(given) != _is_text(truth) or given.dtype.kind == "O":
+        if _is_text(given) != _is_text(truth) or given.dtype.kind not in "biufU":
             return Verdict(False, f"{self.id}: give {_form(truth)}; your answer is {answer!r}.")
         if given.shape != truth.shape:
             return Verdict(False, f"{self.id}: give {_form(truth)}; your answer is {_form(given)}.")
@@ -91,13 +98,16 @@ class Prediction(Exercise):
 
 
 def _same(given: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Element by element: words in any case, counts exactly, other numbers to four digits."""
     if _is_text(truth):
         return np.char.lower(np.char.strip(given)) == np.char.lower(np.char.strip(truth))
+    if truth.dtype.kind in "biu":
+        return np.asarray(given == truth)
     return np.isclose(given.astype("f8"), truth.astype("f8"), rtol=1e-4, atol=1e-12, equal_nan=True)
 
 
 def _is_text(a: np.ndarray) -> bool:
-    return a.dtype.kind in "US"
+    return a.dtype.kind == "U"
 
 
 def _form(a: np.ndarray) -> str:
