@@ -12,7 +12,7 @@ BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 
 .DEFAULT_GOAL := help
-.PHONY: help mnist doctor lab test lint unit nbval notebooks test-deep test-full bench docs clean
+.PHONY: help mnist doctor course lab test lint unit nbval notebooks test-deep test-full bench docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ mnist: $(VENV)/.base ## train the course CNN on the shipped digits; weights and 
 
 doctor: $(VENV)/.base ## list the OpenCL devices, run a kernel on each, name the fix for what is wrong
 	$(BIN)/gpugrad doctor $(ARGS)
+
+course: $(VENV)/.base ## which exercises of the course are solved
+	$(BIN)/gpugrad course $(ARGS)
 
 lab: $(VENV)/.lab ## open the lessons in JupyterLab, in a copy of your own (gpugrad-lessons/)
 	$(BIN)/gpugrad lab $(ARGS)

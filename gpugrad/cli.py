@@ -16,7 +16,13 @@ from .errors import GpugradError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command. Returns the exit status: 0, 1 failed and said why, 2 wrong usage, 130 Ctrl-C."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown and options.command == "lab" and not options.options:
+        options.options = unknown  # JupyterLab's; with words between them only -- can tell what belongs to what
+    elif unknown:
+        hint = ". JupyterLab's own options stand behind --" if options.command == "lab" else ""
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     try:
         return options.run(options)
     except (GpugradError, ValueError, OSError) as error:
@@ -63,8 +69,8 @@ def _parser() -> argparse.ArgumentParser:
     lab.add_argument("--folder", type=Path, default=Path("gpugrad-lessons"), metavar="DIR", help="where your copy of "
                      "the lessons lies (default: gpugrad-lessons)")  # fmt: skip
     lab.add_argument("--only-copy", action="store_true", help="copy the lessons and open nothing")
-    lab.add_argument("options", nargs="*", metavar="OPTION", help="for JupyterLab, behind --: gpugrad lab -- "
-                     "--no-browser")  # fmt: skip
+    lab.add_argument("options", nargs="*", metavar="OPTION", help="for JupyterLab; several words stand behind "
+                     "--: gpugrad lab -- --port 9000")  # fmt: skip
     lab.set_defaults(run=_lab)
 
     about = "show which exercises of the course are solved"

@@ -82,6 +82,19 @@ def test_lab_opens_the_first_lesson_in_the_folder_with_what_is_behind_two_dashes
     assert "What you change there stays yours" in capsys.readouterr().out
 
 
+def test_one_option_of_jupyterlab_needs_no_dashes_before_it_and_several_words_are_told_to(monkeypatch, capsys):
+    given = []
+    monkeypatch.setattr(lab, "open_lab", lambda folder, options, only_copy: given.append(options) or 0)
+    assert main(["lab", "--no-browser", "--allow-root"]) == 0
+    assert given == [["--no-browser", "--allow-root"]]
+    with pytest.raises(SystemExit) as stop:
+        main(["lab", "--port", "9000"])
+    assert stop.value.code == 2 and "stand behind --" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["doctor", "--port"])
+    assert capsys.readouterr().err.endswith("unrecognized arguments: --port\n")
+
+
 def test_lab_without_jupyterlab_names_what_to_install(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(lab.importlib.util, "find_spec", lambda name: None)
     assert main(["lab", "--folder", str(tmp_path / "own")]) == 1
