@@ -1,5 +1,6 @@
 """The figures in a real browser: what the page shows is what the trace says. Run by `make test-deep`."""
 
+import dataclasses
 import json
 import os
 import socket
@@ -288,10 +289,63 @@ def test_training_is_drawn_afterwards_too(browser, tmp_path):
         assert [int(t) for t in shown] == np.array(figure.data["confusion"]).reshape(-1).tolist()
 
 
+def test_the_stepper_opens_with_the_work_item_that_was_chosen(browser, tmp_path):
+    n = 60_000  # too many events for all to be sent
+    text = "__kernel void one(__global float *o) { int i = get_global_id(0); "
+    text += "if (i != 9) o[i == 7 ? 3000000000L : i] = i; }"
+    with gg.trace() as t:
+        gg.kernel(text)(gg.Array.from_numpy(np.zeros(n, "f4")), global_size=(n,), local_size=(100,))
+    figure = viz.stepper(t)
+    for item in (9, n - 1, 7):
+        figure.work_item = item
+        with page(browser, saved(figure, tmp_path)) as tab:
+            assert figure.describe() in ("Step 1 of 1: " + sentence(tab), sentence(tab))
+            assert tab.locator("[data-work-item]").get_attribute("data-work-item") == str(item)
+
+
+def test_a_long_training_ends_with_its_own_last_loss(browser, tmp_path):
+    figure = viz.training()
+    for k in range(2000):
+        figure.step(2 if k < 1999 else 0.25)
+    figure.finish()
+    with page(browser, saved(figure, tmp_path)) as tab:
+        assert sentence(tab) == figure.describe() == "2,000 batches, the last loss 0.25."
+
+
+def test_a_point_of_the_roofline_counts_operations_and_bytes_of_the_same_launches(browser, tmp_path):
+    a = gg.Array.from_numpy(np.ones((32, 32), "f4"))
+    with gg.profile() as p:
+        for _ in range(2):
+            gg.kernels.gemm(a, a, variant="naive")
+    p.launches[0] = dataclasses.replace(p.launches[0], start=0, end=1000, bytes=100, flops=1000)
+    p.launches[1] = dataclasses.replace(p.launches[1], start=1000, end=2000, bytes=None, flops=9000)
+    with page(browser, saved(viz.timeline(p), tmp_path)) as tab:
+        assert "1.0 GFLOP/s" in tab.locator(".roofline").get_attribute("aria-label")
+        assert tab.locator(".rates tbody td").nth(6).inner_text() == "5.0"
+
+
+def short_timeline():
+    a = gg.Array.from_numpy(np.ones((32, 32), "f4"))
+    with gg.profile() as p:
+        gg.kernels.gemm(a, a)
+    return viz.timeline(p)
+
+
+def short_training():
+    test = gg.data.mnist(train=False, source="subset")
+    few = gg.data.ImageDataset(test.images[:100], test.labels[:100], "few")
+    figure = viz.training(course_cnn(pretrained=True), few)
+    figure.step(1)
+    figure.epoch(0.5)
+    figure.finish()
+    return figure
+
+
 def everything():
     w = gg.tensor([1.0], requires_grad=True)
     yield from (viz.im2col(), viz.col2im(), viz.conv2d(), viz.pooling(), viz.broadcasting(), viz.gemm(), viz.softmax())
     yield from (viz.reduce(), viz.digit(), viz.stepper(product()), viz.memory(product()), viz.graph(w * w))
+    yield from (short_timeline(), short_training())
 
 
 @pytest.mark.parametrize("width", [390, 1000])

@@ -1,5 +1,6 @@
 """Graph, memory, digit, training, timeline: what the figures say is what there is."""
 
+import dataclasses
 import json
 from itertools import pairwise
 
@@ -189,8 +190,10 @@ def test_training_sends_few_pictures_and_forgets_no_batch():
 def test_long_runs_are_thinned_out():
     figure = viz.training(every=3600)
     figure.losses = [1.0] * 100_000
+    figure.step(0.25)
     figure.epoch(1)
     assert len(json.dumps(figure.data)) < 100_000
+    assert unpack(figure.data["loss"])[-1] == 1 and figure.data["last"] == "0.25"  # a thinned curve may lack the last
 
 
 def test_at_the_end_training_shows_the_true_mistakes(model):
@@ -239,6 +242,16 @@ def test_the_timeline_holds_each_launch_of_the_profile():
         "ems", ""
     )
     json.dumps(figure.data, allow_nan=False)
+
+
+def test_a_timeline_of_two_devices_is_refused_as_their_clocks_differ():
+    a = gg.Array.from_numpy(np.ones(4, "f4"))
+    with gg.profile() as p:
+        for _ in range(2):
+            gg.kernels.elementwise("exp", a)
+    p.launches[0] = dataclasses.replace(p.launches[0], device="another")
+    with pytest.raises(ValueError, match=r"launches of 2 devices .*a clock of its own"):
+        viz.timeline(p)
 
 
 def test_a_timeline_of_nothing_is_refused():

@@ -79,6 +79,14 @@ def test_im2col_says_what_a_position_is():
     assert figure.data["bars"]["text"].startswith("col takes 3.24 times the memory of x")
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_the_memory_of_an_im2col_is_that_of_its_numbers(dtype):
+    figure = viz.im2col(gg.Array.from_numpy(np.ones((1, 1, 4, 4), dtype)), 2)
+    says = [row["text"] for row in figure.data["bars"]["rows"]]
+    size = np.dtype(dtype).itemsize
+    assert says == [f"16 numbers, {16 * size} B", f"36 numbers, {36 * size} B"]
+
+
 def test_col2im_says_what_is_added_and_in_which_order():
     figure = viz.col2im()
     values = figure.relation.values

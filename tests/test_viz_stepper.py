@@ -194,12 +194,37 @@ def test_large_arrays_send_only_what_was_touched_and_groups_come_when_asked_for(
     x = gg.Array.from_numpy(np.arange(n, dtype="f4"))
     t = launch(text, x, gg.Array.from_numpy(np.zeros(n, "f4")), global_size=(n,), local_size=(100,))
     figure = viz.stepper(t)
-    assert all(b["values"] is None for b in figure.data["buffers"]) and figure.data["missing"] > 0
+    assert all(b["values"] is None for b in figure.data["buffers"]) and unpack(figure.data["missing"]).max() == 599
     assert len(json.dumps(figure.data)) < 1_000_000
     sent = []
     figure.send = sent.append
     figure.asked_group(figure, {"ask": "group", "group": 599}, [])
     assert sent[0]["group"] == 599 and unpack(sent[0]["chunk"]["index"]).max() == n - 1
+    figure.work_item = n - 1
+    assert "599" not in figure.data["chunks"]
+    assert unpack(figure.state()["data"]["chunks"]["599"]["index"]).max() == n - 1  # a page holds what was chosen
+
+
+def test_a_work_item_that_was_not_recorded_is_not_said_to_be_idle():
+    text = "__kernel void some(__global float *a) { int i = get_global_id(0); if (i != 2) a[i] = i; }"
+    with gg.trace() as t:
+        gg.kernel(text)(gg.Array.from_numpy(np.zeros(8, "f4")), global_size=(8,), local_size=(4,))
+    figure = viz.stepper(t)
+    figure.work_item = 2
+    assert figure.describe() == "Work-item 2 touches no memory."
+    with gg.trace(groups=[0]) as t:
+        gg.kernel(text)(gg.Array.from_numpy(np.zeros(8, "f4")), global_size=(8,), local_size=(4,))
+    figure = viz.stepper(t)
+    figure.work_item = 5
+    assert figure.describe() == "Work-item 5 touches no memory, or was not recorded."
+
+
+@pytest.mark.parametrize(("index", "says"), [(3_000_000_000, "or more"), (-3_000_000_000, "or less"), (7, "a[7], but")])
+def test_an_index_beyond_what_an_event_holds_is_not_told_as_the_real_one(index, says):
+    text = f"__kernel void far(__global float *a) {{ a[{index}L] = 1; }}"
+    t = launch(text, gg.Array.from_numpy(np.zeros(4, "f4")), global_size=(1,), local_size=(1,))
+    figure = viz.stepper(t)
+    assert says in figure.describe()
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,12 @@ class LaunchView(Figure):
             raise traitlets.TraitError(f"work_item is {value}; the launch has {items} (0 to {items - 1})")
         return value
 
+    def state(self) -> dict[str, Any]:
+        """A page holds the steps of the work-item that was chosen, too."""
+        state, group = super().state(), self.steps.group_of(self.work_item)
+        chunks = {**state["data"]["chunks"], str(group): self.steps.chunk(group)}
+        return {**state, "data": {**state["data"], "chunks": chunks}}
+
     def name(self) -> str:
         return f"Stepper on {self.launch.kernel}"
 
@@ -56,8 +62,7 @@ class LaunchView(Figure):
     def describe(self) -> str:
         steps = self.steps.of(self.work_item)
         if not steps:
-            who = self.steps.who(self.work_item)
-            return f"W{who[1:]} touches no memory."
+            return self.steps.idle(self.work_item)
         n = min(self.step, len(steps) - 1)
         return f"Step {n + 1} of {len(steps)}: {self.steps.sentence(self.work_item, n)}"
 

@@ -115,7 +115,7 @@ class Memory(Figure):
         seen = {int(w - first): str(n) for w, n in zip(words, lane, strict=True)}
         sign = "r" if p["kind"] == "load" else "w"
         picture = Picture(p["buffer"], f"words of 4 bytes, {p['space']}", (rows, 32),
-                          lambda i: (seen.get(i, ""), sign if i in seen else ""), 22)  # fmt: skip
+                          lambda i: (seen.get(i, ""), sign if i in seen else ""), 22, 32)  # fmt: skip
         note = "Recorded; the numbers in the cells are work-items, counted within their 32."
         return still(self.data["title"], f"{self.head()}. {self.describe()}", [picture], note)
 

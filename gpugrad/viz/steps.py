@@ -21,6 +21,7 @@ from .words import bracket, by_shape, listed, num, numbers, pack, pack_integers,
 VERB = {"load": "reads", "store": "writes", "atomic": "updates", "assign": "sets"}
 FLOATS = ("float", "double", "half")
 MAX_CELLS = 40_000  # of a buffer whose contents are sent; of larger ones only what was touched is known
+CLAMPED = 128  # a bit beside OUTSIDE: the index is so far out that the event holds only the largest there is
 MAX_EVENTS = 50_000  # sent at once; the rest group by group, when somebody looks there
 
 
@@ -39,6 +40,12 @@ class Step:
     reads: list[Step] = field(default_factory=list, repr=False)
     was: float | None = None
     before: dict[str, float] = field(default_factory=dict, repr=False)
+
+
+def outer(step: Step) -> str:
+    """An index outside its buffer: as it was, or the largest that an event holds."""
+    i = step.index[0]
+    return f"{i} or {'more' if i > 0 else 'less'}" if step.fault & CLAMPED else str(i)
 
 
 class Steps:
@@ -109,6 +116,13 @@ class Steps:
         b = int(self.c.buffer[row])
         return int(self.c.offset[row]) // (self.t.element_sizes[b] if b >= 0 else 1)
 
+    @cached_property
+    def faults(self) -> np.ndarray:
+        """OUTSIDE, SKEW and CLAMPED of each event."""
+        flags = self.c.flags & (OUTSIDE | SKEW)
+        clamped = (flags & OUTSIDE != 0) & np.isin(self.c.offset, (2**31 - 1, -(2**31)))
+        return np.where(clamped, flags | CLAMPED, flags)
+
     # ---- steps
 
     def of(self, item: int) -> list[Step]:
@@ -120,7 +134,7 @@ class Steps:
         for row in range(self.ends[item], self.ends[item + 1]):
             kind, site = KINDS[self.c.kind[row]], int(self.c.site[row])
             lane, seq = int(self.c.lane[row]), int(self.c.seq[row])
-            fault = int(self.c.flags[row]) & (OUTSIDE | SKEW)
+            fault = int(self.faults[row])
             value, name = float(self.value[row]), self.t.sites[site].name
             if kind == "assign" and self.t.sites[site].scalar not in FLOATS:
                 known[name] = value
@@ -166,11 +180,16 @@ class Steps:
 
     # ---- in words
 
+    def idle(self, item: int) -> str:
+        """A work-item without steps, in words."""
+        other = ", or was not recorded" if self.t.left_out else ""
+        return f"W{self.who(item)[1:]} touches no memory{other}."
+
     def cell(self, step: Step, k: int = 0, value: bool = True) -> str:
         if step.buffer < 0:
             return "an address in no buffer"
         name, i = self.t.buffers[step.buffer].name, step.index[k]
-        text = f"{name}[{i}]" if step.fault else bracket(name, i, self.shape(step.buffer))
+        text = f"{name}[{outer(step)}]" if step.fault else bracket(name, i, self.shape(step.buffer))
         if len(step.index) > 1:
             text += f" to [{step.index[-1]}]"
         return text + (f" = {', '.join(map(num, step.value))}" if value else "")
@@ -227,7 +246,7 @@ class Steps:
             return f"{who} {verb} an address that is in no buffer. {end}"
         name, n = self.t.buffers[step.buffer].name, self.size(step.buffer)
         if step.fault & OUTSIDE:
-            return f"{who} {verb} {name}[{step.index[0]}], but {name} has {n} elements (0 to {n - 1}). {end}"
+            return f"{who} {verb} {name}[{outer(step)}], but {name} has {n} elements (0 to {n - 1}). {end}"
         return f"{who} {verb} {name} at a misaligned address. {end}"
 
     def _overflow(self, step: Step) -> str:
@@ -247,12 +266,12 @@ class Steps:
         t, g = self.t, self.sizes
         few = len(self.c) <= MAX_EVENTS
         groups = sorted(set(self.c.group.tolist()))
-        held: list[int] = []
+        held: dict[int, None] = {}
         room = MAX_EVENTS
         for group in groups:
             count = int((self.c.group == group).sum())
             if few or count <= room or not held:
-                held.append(group)
+                held[group] = None
                 room -= count
         return {
             "kind": "stepper", "title": title, "lead": lead, "caption": self.caption(where), "source": t.source,
@@ -260,7 +279,8 @@ class Steps:
             "sites": [self.site(i) for i in range(len(t.sites))],
             "buffers": [self.buffer(b) for b in range(len(t.buffers))],
             "does": pack(self.does, "u1"), "chunks": {str(k): self.chunk(k) for k in held},
-            "missing": len(groups) - len(held), "counts": self.loads(), "lost": t.lost,
+            "missing": pack_integers(np.array([g for g in groups if g not in held], "i8")),
+            "left_out": t.left_out, "counts": self.loads(), "lost": t.lost,
         }  # fmt: skip
 
     def site(self, i: int) -> dict[str, Any]:
@@ -303,7 +323,7 @@ class Steps:
             "items": pack_integers(items), "counts": pack_integers(counts), "site": pack_integers(c.site),
             "buffer": pack_integers(np.where(c.buffer < 0, -1, c.buffer)), "index": pack_integers(c.offset // sizes),
             "value": pack_numbers(self.value[rows]), "phase": pack_integers(c.phase), "lane": pack_integers(c.lane),
-            "fault": pack_integers(c.flags & (OUTSIDE | SKEW)),
+            "fault": pack_integers(self.faults[rows]),
         }  # fmt: skip
 
     def loads(self) -> dict[str, int]:

@@ -32,6 +32,7 @@ class Picture:
     shape: Sequence[int]
     cell: Callable[[int], tuple[str, str]]
     wide: int = CELL
+    columns: int = 0  # how many may be drawn; 0: as many as leave room for a second picture
 
 
 def text(x: float, y: float, content: str, size: int = 13, fill: str = INK, weight: int = 400, mono: bool = False,
@@ -45,7 +46,7 @@ def grid(p: Picture, x0: float, y0: float) -> tuple[list[str], float, float]:
     """A picture at (x0, y0) -> its elements, width, height. Of a large one the first rows and columns are drawn."""
     shape = [*[1] * (2 - len(p.shape)), *p.shape]
     H, W = shape[-2:]
-    rows, columns = min(H, ROWS), min(W, max(1, COLUMNS * CELL // p.wide))
+    rows, columns = min(H, ROWS), min(W, p.columns or max(1, COLUMNS * CELL // p.wide))
     planes = 1
     for n in shape[:-2]:
         planes *= n

@@ -34,6 +34,12 @@ class Timeline(Figure):
             raise ValueError(
                 f"timeline: the profile holds {len(launches):,} launches; profile one step ({MOST:,} at most)"
             )
+        devices = sorted({t.device for t in launches})
+        if len(devices) > 1:
+            raise ValueError(
+                f"timeline: the profile holds launches of {len(devices)} devices ({', '.join(devices)}), and each has "
+                "a clock of its own; profile a block that uses one of them"
+            )
         self.launches = launches
         first = min(t.start for t in launches)
         peaks = profile.peaks()
@@ -88,7 +94,7 @@ def timeline(profile: Profile) -> Timeline:
     """The launches of a block over time, by family, with GB/s and GFLOP/s beside the device's measured peaks.
 
     profile: from `with gg.profile() as p:`. Measuring the peaks takes a second or two, once. `.pos` is the launch.
-    ValueError for a profile without launches, or with more than 4,000.
+    ValueError for a profile without launches, with more than 4,000, or with those of several devices.
     """
     if not isinstance(profile, Profile):
         raise TypeError(f"timeline: profile is {type(profile).__name__}; give the p of `with gg.profile() as p:`")

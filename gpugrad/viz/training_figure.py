@@ -82,6 +82,7 @@ class Training(Figure):
         mean = smooth(loss, max(5, len(loss) // 30))
         return {
             "title": "Training", "lead": LEAD, "caption": f"Trained on {current_device()}.", "batches": len(loss),
+            "last": num(self.losses[-1]) if self.losses else "",
             "at": pack(np.arange(1, len(loss) + 1)[::step], "f4"), "loss": pack(loss[::step], "f4"),
             "mean": pack(mean[::step], "f4"), "accuracy": self.accuracies, **self.after,
         }  # fmt: skip

@@ -78,7 +78,7 @@ class Im2col(Unfold):
         data["buffers"][0] |= {"pad": [self.args["PH"], self.args["PW"]], "axes": ["N", "C", "H", "W"]}
         data["buffers"][1] |= {"note": f"{by_shape(self.shapes[1][-2:])}, rows c,kh,kw"}
         cells = [int(np.prod(s)) for s in self.shapes]
-        padding = cells[1] - len(r.to)
+        padding, width = cells[1] - len(r.to), x.dtype.itemsize
         return {
             **data, "map": "im2col", "args": self.args, "title": "im2col: every window becomes a column",
             "lead": "A convolution turns into one matrix product when each window of the image is copied into a "
@@ -86,7 +86,7 @@ class Im2col(Unfold):
             "labels": [None, self.labels(params, self.shapes[0][1], self.args["OH"], self.args["OW"])],
             "bars": {
                 "title": "memory",
-                "rows": [{"name": n, "value": c, "text": f"{c:,} numbers, {nbytes(4 * c)}", "now": n == "col"}
+                "rows": [{"name": n, "value": c, "text": f"{c:,} numbers, {nbytes(width * c)}", "now": n == "col"}
                          for n, c in zip(("x", "col"), cells, strict=True)],
                 "text": f"col takes {cells[1] / cells[0]:.2f} times the memory of x; {padding:,} of its {cells[1]:,} "
                 "numbers are padding.",

@@ -10,7 +10,7 @@ const SIGN = { load: "r", store: "w", atomic: "a", barrier: "b", assign: "s", ro
 
 /** The recorded events of a launch as steps of its work-items; see viz/steps.py, which builds the same. */
 function recording(d) {
-  const gsize = d.global, lsize = d.local, ngroups = d.groups, N = product(gsize), does = unpack(d.does), chunks = new Map();
+  const missing = new Set(unpack(d.missing)), gsize = d.global, lsize = d.local, ngroups = d.groups, N = product(gsize), does = unpack(d.does), chunks = new Map();
   const numbers = (flat, sizes) => { const out = []; for (const n of sizes) { out.push(flat % n); flat = Math.floor(flat / n); } return out; };
   const named = (flat, sizes) => sizes.length === 1 ? String(flat) : `(${numbers(flat, sizes).join(",")})`;
   const group = w => {
@@ -63,7 +63,7 @@ function recording(d) {
     }
     return written.get(g);
   };
-  return { gsize, lsize, ngroups, N, does, group, add, steps, stores, has: g => chunks.has(g), members: g => [...(chunks.get(g)?.items ?? [])],
+  return { gsize, lsize, ngroups, N, does, group, add, steps, stores, has: g => chunks.has(g) || !missing.has(g), members: g => [...(chunks.get(g)?.items ?? [])],
     who: w => `work-item ${named(w, gsize)}`, gname: g => `group ${named(g, ngroups)}`, short: w => named(w, gsize), place: w => numbers(w, gsize),
     barriers: d.sites.some(s => s.kind === "barrier") };
 }
@@ -71,9 +71,10 @@ function recording(d) {
 function draw(model, el) {
   const d = model.get("data"), r = recording(d), bufs = d.buffers, values = bufs.map(b => unpack(b.values));
   const st = { w: model.get("work_item"), step: model.get("step"), all: false, waiting: null };
-  if (st.w >= r.N || !r.has(r.group(st.w)) || !r.does[st.w]) { st.w = Math.max(0, r.does.findIndex(v => v === 2)); st.step = 0; }
-  const outside = s => s.wrong;
-  const cell = s => (s.b < 0 ? "an address in no buffer" : (outside(s) ? `${bufs[s.b].name}[${s.i[0]}]` : bracket(bufs[s.b].name, s.i[0], bufs[s.b].shape)) + (s.i.length > 1 ? ` to [${s.i.at(-1)}]` : ""));
+  if (st.w >= r.N) { st.w = Math.max(0, r.does.findIndex(v => v === 2)); st.step = 0; }      // another option has fewer
+  const outside = s => s.wrong, CLAMPED = 128;      // viz/steps.py says what this bit is
+  const outer = s => s.fault & CLAMPED ? `${s.i[0]} or ${s.i[0] > 0 ? "more" : "less"}` : String(s.i[0]);
+  const cell = s => (s.b < 0 ? "an address in no buffer" : (outside(s) ? `${bufs[s.b].name}[${outer(s)}]` : bracket(bufs[s.b].name, s.i[0], bufs[s.b].shape)) + (s.i.length > 1 ? ` to [${s.i.at(-1)}]` : ""));
   const nums = s => s.v.map(num).join(", ");
   const steps = () => r.steps(st.w), now = () => steps()[Math.min(st.step, steps().length - 1)];
 
@@ -102,14 +103,15 @@ function draw(model, el) {
     text: p => steps().length ? `step ${p + 1} of ${steps().length}${r.barriers ? ` · phase ${steps()[p]?.phase ?? 0}` : ""}` : "no steps" });
   const line = sentence(), src = source(d.source, d.keep, `source of ${d.kernel}`);
 
+  // The steps of a group that was not sent: a kernel has them, a page does not.
+  const bring = (w, then) => { st.waiting = { g: r.group(w), then }; model.send({ ask: "group", group: r.group(w) }); };
+  const absent = w => say(model.get("live") ? `Fetching the steps of ${r.gname(r.group(w))} …` : `The steps of ${r.who(w)} are not on this page: only those of other groups were kept.`);
   const choose = w => {
     pl.stop();
     const g = r.group(w);
     if (!r.has(g)) {
-      if (!model.get("live")) { line.set(say(`The steps of ${r.who(w)} are not on this page: only those of other groups were kept.`)); return; }
-      st.waiting = w;
-      model.send({ ask: "group", group: g });
-      line.set(say(`Fetching the steps of ${r.gname(g)} …`));
+      if (model.get("live")) bring(w, () => choose(w));
+      line.set(absent(w));
       return;
     }
     const old = now();
@@ -118,7 +120,7 @@ function draw(model, el) {
     wis.cursor(w); strip();
     put(same >= 0 ? same : Math.max(0, l.findLastIndex(s => old && s.phase <= old.phase && s.site.start <= old.site.start)));
   };
-  const heard = m => { if (m.error) line.set(say(m.error)); if (m.group == null) return; r.add(m.group, m.chunk); if (st.waiting != null && r.group(st.waiting) === m.group) { const w = st.waiting; st.waiting = null; choose(w); } };
+  const heard = m => { if (m.error) line.set(say(m.error)); if (m.group == null) return; r.add(m.group, m.chunk); if (st.waiting?.g === m.group) { const { then } = st.waiting; st.waiting = null; then(); } };
   model.on("msg:custom", heard);
 
   // The work-items, as they lie: dimension 0 to the right, 1 down, 2 as planes.
@@ -152,7 +154,8 @@ function draw(model, el) {
   };
 
   function words(s) {
-    if (!s) return say(`${cap(r.who(st.w))} touches no memory.`);
+    if (!s && !r.has(r.group(st.w))) return absent(st.w);
+    if (!s) return say(`${cap(r.who(st.w))} touches no memory${d.left_out ? ", or was not recorded" : ""}.`);
     const who = cap(r.who(s.w)) + " ", verb = [{ v: SIGN[s.k], t: VERB[s.k] }, " "];
     const value = t => ({ code: `${cell(t)} = ${nums(t)}` });
     const many = () => s.reads.length > 3 ? [`${s.reads.length} reads`] : s.reads.flatMap((t, i) => [i === 0 ? "" : i === s.reads.length - 1 ? " and " : ", ", value(t)]);
@@ -162,7 +165,7 @@ function draw(model, el) {
       const end = s.k === "load" ? "Nothing was read: 0 was used." : "Nothing was written.", bad = { v: "x", t: "✕ " + VERB[s.k] };
       if (s.b < 0) return say(who, bad, ` an address that is in no buffer. ${end}`);
       const b = bufs[s.b];
-      return s.fault & 1 ? say(who, bad, " ", { code: `${b.name}[${s.i[0]}]` }, `, but ${b.name} has ${b.size} elements (0 to ${b.size - 1}). ${end}`) : say(who, bad, ` ${b.name} at a misaligned address. ${end}`);
+      return s.fault & 1 ? say(who, bad, " ", { code: `${b.name}[${outer(s)}]` }, `, but ${b.name} has ${b.size} elements (0 to ${b.size - 1}). ${end}`) : say(who, bad, ` ${b.name} at a misaligned address. ${end}`);
     }
     if (s.k === "assign") return say(who, verb, { code: s.site.name }, " to ", { code: nums(s) }, s.was == null ? "" : ` (was ${num(s.was)})`, s.reads.length ? [", from ", many(), "."] : ".", overflow(s));
     if (s.k === "load") {
@@ -213,7 +216,7 @@ function draw(model, el) {
       const at = live[n].size ? [...live[n].keys()] : s?.n === 0 ? [...aims[n]] : [];
       shown[n].touch([...live[n]]);
       if (at.length) { shown[n].show(at.at(-1)); shown[n].show(at[0]); }
-      shown[n].flag(s && s.b === n && outside(s) ? `✕ ${b.name}[${s.i[0]}] is outside` : null);
+      shown[n].flag(s && s.b === n && outside(s) ? `✕ ${b.name}[${outer(s)}] is outside` : null);
       shown[n].frames(frame(n, g, tiles));
       shown[n].paint(i => {
         const v = value(i), ghost = v != null && facts[n][0].ghost(i);
@@ -265,6 +268,9 @@ function draw(model, el) {
   strip();
   if (st.step >= steps().length) st.step = Math.max(0, steps().length - 1);
   paint();
+  const show = () => { st.w = model.get("work_item"); st.step = model.get("step"); wis.cursor(st.w); strip(); st.step = Math.max(0, Math.min(st.step, steps().length - 1)); paint(); };
+  const go = () => { pl.stop(); if (!r.has(r.group(model.get("work_item"))) && model.get("live")) bring(model.get("work_item"), show); show(); };
+  if (!r.has(r.group(st.w))) go();
 
   // Source and pictures side by side where both fit, else the pictures go below.
   let width = 0;
@@ -284,7 +290,7 @@ function draw(model, el) {
   watch.observe(step);
   const follow = () => {
     const s = model.get("step"), w = model.get("work_item");
-    if (w !== st.w && r.has(r.group(w))) { st.w = w; st.step = s; wis.cursor(w); strip(); paint(); }
+    if (w !== st.w && w < r.N) go();
     else if (s !== st.step) { st.step = Math.max(0, Math.min(s, steps().length - 1)); paint(); }
   };
   model.on("change:step", follow); model.on("change:work_item", follow);

@@ -9,7 +9,16 @@ function draw(model, el) {
   const d = model.get("data"), L = d.launches, line = sentence(), LEFT = 138, ROW = 24;
   let pos = Math.min(model.get("pos"), L.length - 1);
   const groups = new Map();
-  L.forEach((t, i) => { if (!groups.has(t.family)) groups.set(t.family, { name: t.family, us: 0, n: 0, bytes: 0, flops: 0, flopBytes: 0, flopUs: 0, byteUs: 0 }); const g = groups.get(t.family); g.us += t.us; g.n++; if (t.bytes != null) { g.bytes += t.bytes; g.byteUs += t.us; } if (t.flops != null) { g.flops += t.flops; g.flopUs += t.us; g.flopBytes += t.bytes ?? 0; } t.i = i; });
+  const count = (sum, t) => { sum.us += t.us; sum.bytes += t.bytes ?? 0; sum.flops += t.flops ?? 0; };
+  const nothing = () => ({ us: 0, bytes: 0, flops: 0 });
+  L.forEach((t, i) => {
+    if (!groups.has(t.family)) groups.set(t.family, { name: t.family, us: 0, n: 0, moved: nothing(), computed: nothing(), both: nothing() });
+    const g = groups.get(t.family);
+    g.us += t.us; g.n++; t.i = i;
+    if (t.bytes != null) count(g.moved, t);
+    if (t.flops != null) count(g.computed, t);
+    if (t.bytes && t.flops) count(g.both, t);      // a point of the roofline needs both, of the same launches
+  });
   const rows = [...groups.values()].sort((a, b) => b.us - a.us), total = rows.reduce((s, g) => s + g.us, 0), end = Math.max(...L.map(t => t.at + t.us));
   rows.forEach((g, k) => { g.row = k; });
   const root = svg("svg", { class: "timeline", role: "img", "aria-label": `${L.length} launches in ${rows.length} families` });
@@ -37,10 +46,10 @@ function draw(model, el) {
     el.dataset.pos = pos;
   }
   let disc = 0;
-  rows.forEach(g => { if (g.flops && g.flopBytes) g.disc = ++disc; });
+  rows.forEach(g => { if (g.both.us) g.disc = ++disc; });
   const table = html("table", { class: "rates" }, html("thead", {}, html("tr", {}, ...["", "family", "launches", "time", "share", "GB/s", "GFLOP/s"].map(t => html("th", {}, t)))),
     html("tbody", {}, ...rows.map(g => html("tr", {}, html("td", {}, g.disc ? html("span", { class: "disc" }, String(g.disc)) : ""), html("td", {}, g.name), html("td", {}, String(g.n)), html("td", {}, time(g.us)),
-      html("td", {}, html("span", { class: "share" }, html("i", { style: `width:${100 * g.us / total}%` })), ` ${(100 * g.us / total).toFixed(1)} %`), html("td", {}, g.byteUs ? rate(g.bytes / g.byteUs / 1e3) : ""), html("td", {}, g.flopUs ? rate(g.flops / g.flopUs / 1e3) : "")))),
+      html("td", {}, html("span", { class: "share" }, html("i", { style: `width:${100 * g.us / total}%` })), ` ${(100 * g.us / total).toFixed(1)} %`), html("td", {}, g.moved.us ? rate(g.moved.bytes / g.moved.us / 1e3) : ""), html("td", {}, g.computed.us ? rate(g.computed.flops / g.computed.us / 1e3) : "")))),
     html("tfoot", {}, html("tr", {}, html("td", {}), html("td", {}, "device’s peak"), html("td", {}), html("td", {}, time(total)), html("td", {}), html("td", {}, rate(d.peaks.gbs)), html("td", {}, rate(d.peaks.gflops)))));
   el.append(figure({ data: d, player: pl, sentence: line, pictures: [html("div", {}, root), html("div", { class: "row rooms" }, html("div", { class: "scroll" }, table), disc ? roofline(rows.filter(g => g.disc), d.peaks) : null)] }));
   pl.steps(new Array(L.length).fill(""));
@@ -52,7 +61,7 @@ function draw(model, el) {
 
 /** GFLOP/s over operations for each byte; the slope is the memory's roof, the flat part the arithmetic's. */
 function roofline(rows, peaks) {
-  const W = 380, H = 270, L = 52, B = 40, T = 14, R = 24, points = rows.map(g => ({ disc: g.disc, name: g.name, x: g.flops / g.flopBytes, y: g.flops / g.flopUs / 1e3 }));
+  const W = 380, H = 270, L = 52, B = 40, T = 14, R = 24, points = rows.map(g => ({ disc: g.disc, name: g.name, x: g.both.flops / g.both.bytes, y: g.both.flops / g.both.us / 1e3 }));
   const lo = v => 10 ** Math.floor(Math.log10(v)), hi = v => 10 ** Math.ceil(Math.log10(v)), knee = peaks.gflops / peaks.gbs;
   const x0 = lo(Math.min(knee / 10, ...points.map(p => p.x))), x1 = hi(Math.max(knee * 10, ...points.map(p => p.x)) * 1.01), y0 = lo(Math.min(peaks.gflops / 100, ...points.map(p => p.y))), y1 = hi(Math.max(peaks.gflops, ...points.map(p => p.y)) * 1.01);
   const X = v => L + (Math.log10(v) - Math.log10(x0)) / (Math.log10(x1) - Math.log10(x0)) * (W - L - R), Y = v => H - B - (Math.log10(v) - Math.log10(y0)) / (Math.log10(y1) - Math.log10(y0)) * (H - B - T);

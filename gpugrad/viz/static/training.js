@@ -31,7 +31,7 @@ function render({ model, el }) {
       ...acc.map((p, k) => k === acc.length - 1 || acc.length < 6 ? svg("text", { class: "halo", x: b.X(k + 1), y: b.Y(100 * p[1]) + (100 * p[1] > floor + (100 - floor) * 0.75 ? 15 : -12) }, (100 * p[1]).toFixed(1)) : null).filter(Boolean), svg("text", { class: "note", x: (W + L) / 2, y: H - 8 }, `${acc.length} epochs`));
     curves.replaceChildren(html("div", {}, html("h4", {}, "training loss ", html("small", {}, "batches, and their running mean")), a.root), html("div", {}, html("h4", {}, "accuracy ", html("small", {}, "on the test digits, %")), b.root));
     const wrong = d.confusion ? d.confusion.flatMap((r, i) => r.map((v, j) => i === j ? 0 : v)).reduce((p, q) => p + q, 0) : null, all = d.confusion ? d.confusion.flat().reduce((p, q) => p + q, 0) : 0;
-    line.set(d.batches ? say(`${d.batches.toLocaleString("en")} batches, the last loss ${num(loss.at(-1))}`, acc.length ? `; ${acc.length} epochs, ${(100 * acc.at(-1)[1]).toFixed(1)} % of the test digits right` : "", wrong != null ? `; ${wrong.toLocaleString("en")} of ${all.toLocaleString("en")} wrong` : "", ".") : say("No batch yet."), !!d.confusion);
+    line.set(d.batches ? say(`${d.batches.toLocaleString("en")} batches, the last loss ${d.last}`, acc.length ? `; ${acc.length} epochs, ${(100 * acc.at(-1)[1]).toFixed(1)} % of the test digits right` : "", wrong != null ? `; ${wrong.toLocaleString("en")} of ${all.toLocaleString("en")} wrong` : "", ".") : say("No batch yet."), !!d.confusion);
     el.dataset.batches = d.batches;
     foot.textContent = d.caption;
     if (d.confusion && JSON.stringify([d.confusion, d.digit.index]) !== seen) { seen = JSON.stringify([d.confusion, d.digit.index]); after(d); }
