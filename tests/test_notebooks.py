@@ -71,6 +71,12 @@ def test_every_map_of_the_lessons_is_up_to_date():
         assert text == tool_.with_map(text, prefix), f"{name}: run tools/notebooks.py"
 
 
+def test_the_teachers_table_has_a_line_for_each_lesson_with_its_minutes():
+    text = (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d\d) \|.*\| (\d+) \|$", text, re.MULTILINE)
+    assert rows == [(lesson.number, str(lesson.minutes)) for lesson in catalog.lessons()]
+
+
 @each_notebook
 def test_every_cell_has_been_run_once_in_order(path):
     assert [cell.execution_count for cell in code(path)] == list(range(1, len(code(path)) + 1))

@@ -128,7 +128,8 @@ LESSON = Lesson(
                 "One column for each pixel here, and each column has 3 x 3 numbers for each channel.",
             ),
             truth=_growth,
-            why="Each pixel is copied into each of the 9 windows that see it; the channels make no difference.",
+            why="A window for each pixel, and 9 numbers of each channel in it: pixels, or zeros over the edge. "
+            "How many channels there are makes no difference.",
             misconceptions=(
                 (144, "Per channel, please: x has 16 channels, too."),
                 (1, "The windows overlap, and each of them gets its own copy."),
