@@ -62,6 +62,16 @@ def test_a_broken_notebook_of_the_student_is_kept(lessons, copy):
     assert (copy / "00_a.ipynb").read_text() == "{"
 
 
+@pytest.mark.parametrize("broken", ["{", "[]", "\xff"])
+def test_a_broken_record_overwrites_nothing_and_is_written_anew(lessons, copy, broken):
+    write(copy / "00_a.ipynb", "1", "my answer")
+    (copy / lab.RECORD).write_text(broken, encoding="latin-1")
+    (said,) = lab.copy_lessons(lessons, copy)
+    assert said.startswith("00_a.ipynb has a newer version")
+    assert "my answer" in (copy / "00_a.ipynb").read_text()
+    assert list(json.loads((copy / lab.RECORD).read_text())) == ["01_b.ipynb"]
+
+
 def test_no_lessons_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError, match="no lessons"):
         lab.copy_lessons(tmp_path / "nowhere", tmp_path)

@@ -31,7 +31,7 @@ def copy_lessons(source: Path, folder: Path) -> list[str]:
         raise FileNotFoundError(f"there are no lessons in {source}; install gpugrad again")
     folder.mkdir(parents=True, exist_ok=True)
     record = folder / RECORD
-    copied: dict[str, str] = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    copied = _copied(record)
     said = []
     for lesson in lessons:
         own, new = folder / lesson.name, contents(lesson)
@@ -46,6 +46,15 @@ def copy_lessons(source: Path, folder: Path) -> list[str]:
             said.append(f"{lesson.name} has a newer version. Yours is kept; rename it to get the new one beside it.")
     record.write_text(json.dumps(copied, indent=1, sort_keys=True), encoding="utf-8")
     return said
+
+
+def _copied(record: Path) -> dict[str, str]:
+    """What each lesson looked like when it was copied; a record that is broken knows none, and changed ones stay."""
+    try:
+        kept = json.loads(record.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return kept if isinstance(kept, dict) else {}
 
 
 def contents(notebook: Path) -> str:
