@@ -289,6 +289,20 @@ def test_training_is_drawn_afterwards_too(browser, tmp_path):
         assert [int(t) for t in shown] == np.array(figure.data["confusion"]).reshape(-1).tolist()
 
 
+def test_a_network_that_gives_no_number_says_so_in_its_page(browser, tmp_path):
+    model = course_cnn(pretrained=True)
+    with gg.no_grad():
+        model[-1].weight.copy_(gg.full(model[-1].weight.shape, float("nan")))
+    test = gg.data.mnist(train=False, source="subset")
+    training = viz.training(model, gg.data.ImageDataset(test.images[:20], test.labels[:20], "few"))
+    training.step(float("nan"))
+    training.finish()
+    for figure in (viz.digit(model), training):
+        with page(browser, saved(figure, tmp_path)) as tab:
+            assert sentence(tab) == figure.describe()
+            assert set(tab.locator(".answer .mono:last-child").all_text_contents()) == {"NaN"}
+
+
 def test_the_stepper_opens_with_the_work_item_that_was_chosen(browser, tmp_path):
     n = 60_000  # too many events for all to be sent
     text = "__kernel void one(__global float *o) { int i = get_global_id(0); "

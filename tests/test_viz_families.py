@@ -138,8 +138,23 @@ def test_infinities_reach_the_browser():
         (lambda: viz.gemm(variant="warp"), "viz.stepper draws any"),
         (lambda: viz.softmax(np.zeros((0, 3))), "nothing to draw"),
         (lambda: viz.reduce(op="var"), "one of sum, max, min"),
+        (lambda: viz.broadcasting(np.zeros(3)), "y is missing; give both"),
+        (lambda: viz.broadcasting().choose(op="pow"), "op is 'pow'; it is one of add, sub, mul"),
+        (lambda: viz.broadcasting().choose(shapes="zz"), "shapes is 'zz'; it is one of column and row"),
+        (lambda: viz.gemm().choose(variant="warp"), "one of naive, tiled, blocked"),
+        (lambda: viz.conv2d().choose(shows="zz"), "one of y, dx, dweight"),
+        (lambda: viz.conv2d(weight=np.ones((1, 2, 2, 2))).choose(kernel=3), "no option kernel"),
+        (lambda: viz.pooling().choose(kind="zz"), "one of max, avg"),
+        (lambda: viz.softmax().choose(row="zz"), "one of small, large, masked"),
+        (lambda: viz.im2col().choose(channels=0), "channels is 0; it is a whole number from 1 on"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+@pytest.mark.parametrize("x", [["1", "2"], [1 + 2j], np.array([1j]), [[1], [2, 3]], [None]])
+def test_what_is_no_real_number_is_refused(x):
+    with pytest.raises(TypeError, match=r"reduce: x is .* give an array of real numbers"):
+        viz.reduce(x)

@@ -9,6 +9,8 @@ import pytest
 
 pytest.importorskip("anywidget", reason="the figures are widgets: pip install 'gpugrad[lab]'")
 
+import traitlets
+
 import gpugrad as gg
 import gpugrad.nn.functional as F
 from gpugrad import viz
@@ -79,6 +81,8 @@ def test_what_has_no_graph_is_refused():
         viz.graph(gg.zeros(2))
     with pytest.raises(TypeError, match="give a gpugrad tensor"):
         viz.graph(np.zeros(2))
+    with pytest.raises(TypeError, match="names is list; give a module"):
+        viz.graph(small_graph()[0], ["w"])
     y = gg.zeros(1, requires_grad=True)
     for _ in range(900):
         y = y + 1
@@ -122,7 +126,41 @@ def test_memory_counts_the_words_that_a_bank_must_give():
     json.dumps(figure.data, allow_nan=False)
 
 
+def test_a_place_or_a_request_that_does_not_exist_is_refused():
+    figure = recorded("b[i] = a[i];")
+    with pytest.raises(traitlets.TraitError, match="place is 99; the launch has 2"):
+        figure.place = 99
+    with pytest.raises(traitlets.TraitError, match="request is 99; no place has more than 2"):
+        figure.request = 99
+
+
+def test_memory_s_first_frame_shows_all_words_of_a_segment():
+    assert "of which" not in recorded("b[i] = a[i];").first_frame()
+
+
 # a digit
+
+
+def diverged():
+    model = course_cnn(pretrained=True)
+    with gg.no_grad():
+        model[-1].weight.copy_(gg.full(model[-1].weight.shape, float("nan")))
+        model[0].weight.copy_(gg.full(model[0].weight.shape, float("inf")))
+    return model
+
+
+def test_a_network_that_gives_no_number_is_shown_as_such(tmp_path):
+    model = diverged()
+    pad = viz.digit(model)
+    assert pad.describe().startswith("The network gives no number") and "nan" not in pad.first_frame()
+    pad.save(tmp_path / "digit.html")
+    test = gg.data.mnist(train=False, source="subset")
+    figure = viz.training(model, gg.data.ImageDataset(test.images[:20], test.labels[:20], "few"))
+    figure.step(float("nan"))
+    figure.finish()
+    assert figure.describe().startswith("1 batch, the last loss NaN")
+    assert figure.describe().endswith("for 20 of them the network gives no number (NaN).")
+    figure.save(tmp_path / "training.html")
 
 
 def test_the_digit_pad_says_what_the_network_says(model):
@@ -147,8 +185,8 @@ def test_a_drawing_from_the_browser_is_answered():
     figure, sent = viz.digit(), []
     figure.send = sent.append
     other = viz.digit(choice=1).data["image"]["data"]
-    figure._asked(figure, {"ask": "image", "pixels": other, "number": 5}, [])
-    assert sent[0]["number"] == 5 and int(np.argmax(sent[0]["seen"]["probabilities"])) == 1
+    figure._asked(figure, {"ask": "image", "pixels": other}, [])
+    assert int(np.argmax(sent[0]["seen"]["probabilities"])) == 1
     assert figure.describe().startswith("The network says 1: ")
     figure.look(np.zeros((28, 28)))
     assert figure.data["drawn"] and not figure.image.any()
@@ -170,6 +208,24 @@ def test_what_is_no_digit_is_refused(model):
         viz.digit(gg.nn.Sequential(gg.nn.Flatten(), gg.nn.Linear(784, 3)))
     with pytest.raises(ValueError, match=r"must be \(28, 28\)"):
         viz.digit().look(np.zeros((3, 3)))
+    with pytest.raises(ValueError, match=r"float64 from 0\.0 to 255\.0.*divide by 255"):
+        viz.digit().look(np.linspace(0, 255, 784).reshape(28, 28))
+    with pytest.raises(ValueError, match="int64 from -1 to -1"):
+        viz.digit().look(np.full((28, 28), -1))
+    with pytest.raises(ValueError, match="from nan"):
+        viz.digit().look(np.full((28, 28), np.nan))
+    with pytest.raises(TypeError, match="holds complex128"):
+        viz.digit().look(np.zeros((28, 28), complex))
+    with pytest.raises(ValueError, match="0 to 9"):
+        viz.digit(choice=True)
+
+
+def test_bytes_and_floats_put_the_same_image_on_the_pad():
+    figure = viz.digit()
+    image = figure.examples[4]
+    for same in (image, image.astype("i8"), image / 255, (image / 255).astype("f4")):
+        figure.look(same)
+        np.testing.assert_array_equal(figure.image, image)
 
 
 # training
@@ -184,7 +240,7 @@ def test_training_sends_few_pictures_and_forgets_no_batch():
     figure.epoch(0.5)
     assert len(pictures) <= 2 and pictures[-1]["batches"] == 500
     np.testing.assert_allclose(unpack(pictures[-1]["loss"]), 1 / np.arange(1, 501), rtol=1e-6)  # float32
-    assert figure.describe() == "500 batches, the last loss 2e−3; 1 epochs, 50.0 % of the test digits right."
+    assert figure.describe() == "500 batches, the last loss 2e−3; 1 epoch, 50.0 % of the test digits right."
 
 
 def test_long_runs_are_thinned_out():
@@ -221,6 +277,12 @@ def test_training_refuses_what_it_cannot_show():
         viz.training().epoch(97)
     with pytest.raises(TypeError, match="mnist"):
         viz.training(test=[1])
+    with pytest.raises(TypeError, match=r"training: model is int; give a nn\.Sequential"):
+        viz.training(5)
+    with pytest.raises(ValueError, match="every is 'x'; it is a number of seconds"):
+        viz.training(every="x")
+    with pytest.raises(ValueError, match="nothing to look at yet"):
+        viz.training(test=gg.data.mnist(train=False, source="subset")).look(0)
 
 
 def test_a_running_mean_begins_with_what_there_is():

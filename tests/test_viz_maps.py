@@ -152,7 +152,7 @@ def test_a_page_knows_the_options_that_were_computed_for_it(tmp_path):
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(call, says):
     with pytest.raises(ValueError, match=says):
         call()
-    with pytest.raises(TypeError, match="give an array of numbers"):
+    with pytest.raises(TypeError, match="give an array of real numbers"):
         viz.im2col("image")
 
 

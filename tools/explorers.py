@@ -21,7 +21,7 @@ ON_THE_PAGE = ("im2col", "reduce", "digit")  # docs/explorers.md shows these, an
 
 
 def stepper():
-    """A product of two matrices, tile by tile, recorded."""
+    """A product of two matrices, as the naive kernel makes it, recorded."""
     a, b = (gg.Array.from_numpy(np.random.default_rng(3).integers(0, 10, s).astype("f4")) for s in ((6, 7), (7, 5)))
     with gg.trace(watch="*") as t:
         gg.kernels.gemm(a, b, variant="naive")

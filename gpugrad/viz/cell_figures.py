@@ -209,6 +209,8 @@ def broadcasting(x: Any = None, y: Any = None, op: str = "add") -> Broadcasting:
         raise ValueError(f"broadcasting: op is {op!r}; it is one of {', '.join(OPERATIONS)}")
     if x is None and y is None:
         return Broadcasting(None, {"shapes": "column and row", "op": op})
+    if x is None or y is None:
+        raise ValueError(f"broadcasting: {'x' if x is None else 'y'} is missing; give both x and y, or neither")
     given = []
     for name, value in (("x", x), ("y", y)):
         a = value.array if isinstance(value, Tensor) else value

@@ -17,6 +17,7 @@ from .still import INK, MUTED, drawing, text
 from .words import unpack
 
 LEAD = "Draw with the mouse or a finger, or take one of the recorded digits. The network answers at every stroke."
+NO_NUMBER = "The network gives no number (NaN): look for the first layer that is empty."
 
 
 class Digit(Figure):
@@ -41,9 +42,15 @@ class Digit(Figure):
         a = np.asarray(image)
         if a.shape != (28, 28):
             raise ValueError(f"digit: the image has shape {a.shape}; it must be (28, 28)")
-        if a.dtype.kind == "f":
-            a = np.round(np.nan_to_num(a) * 255)
-        self.image = np.clip(a, 0, 255).astype("u1")
+        if a.dtype.kind not in "biuf":
+            raise TypeError(f"digit: the image holds {a.dtype}; give bytes 0 to 255, or floats 0 to 1")
+        most = 255 if a.dtype.kind in "iu" else 1
+        if not ((a >= 0) & (a <= most)).all():
+            raise ValueError(
+                f"digit: the image holds {a.dtype} from {a.min()} to {a.max()}; whole numbers must be 0 to 255, floats "
+                "0 to 1: divide by 255, or convert to bytes"
+            )
+        self.image = np.round(a.astype("f8") * (255 / most)).astype("u1")
         self.data = {**self.data, **shown(self.model, self.image), "drawn": True}
 
     def _asked(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
@@ -54,16 +61,19 @@ class Digit(Figure):
             self.image = self.examples[int(content["digit"]) % 10]
         else:
             return
-        self.send({"seen": shown(self.model, self.image), "number": content.get("number", 0)})
+        self.send({"seen": shown(self.model, self.image)})
 
     def probabilities(self) -> np.ndarray:
-        return np.array(shown(self.model, self.image)["probabilities"])
+        """The network's ten, of what is on the pad; NaN where it gives no number."""
+        return np.array(shown(self.model, self.image)["probabilities"], "f8")
 
     def head(self) -> str:
         return "Draw a digit: the network's answer, and each of its layers"
 
     def describe(self) -> str:
         p = self.probabilities()
+        if np.isnan(p).any():
+            return NO_NUMBER
         first, second = np.argsort(-p, kind="stable")[:2]
         return f"The network says {first}: {percent(p[first])}. Next comes {second}: {percent(p[second])}."
 
@@ -77,8 +87,9 @@ class Digit(Figure):
         for d in range(10):
             y = 68 + 20 * d
             out.append(text(252, y + 13, str(d), mono=True))
-            out.append(f'<rect x="268" y="{y + 3}" width="{200 * p[d] + 1:.0f}" height="12" fill="{INK}"/>')
-            out.append(text(276 + 200 * p[d], y + 13, percent(p[d]), 11, MUTED))
+            wide = 200 * np.nan_to_num(p[d])
+            out.append(f'<rect x="268" y="{y + 3}" width="{wide + 1:.0f}" height="12" fill="{INK}"/>')
+            out.append(text(276 + wide, y + 13, percent(p[d]), 11, MUTED))
         return drawing(560, 284, self.describe(), out)
 
     def state(self) -> dict[str, Any]:
@@ -93,7 +104,7 @@ def digit(model: Any = None, choice: int = 7) -> Digit:
     choice: the recorded test digit to begin with, 0 to 9. `.look(image)` puts an image on the pad. A page that
     `save` writes knows the ten recorded digits; drawing needs the device.
     """
-    if not (isinstance(choice, int) and 0 <= choice <= 9):
+    if not (isinstance(choice, int) and not isinstance(choice, bool) and 0 <= choice <= 9):
         raise ValueError(f"digit: choice is {choice!r}; it is a digit, 0 to 9")
     model = course_cnn(pretrained=True) if model is None else model
     check_network("digit", model)

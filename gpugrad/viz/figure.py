@@ -104,11 +104,16 @@ class Explorer(Figure):
 
     def choose(self, **changes: Any) -> None:
         """Change options, as the buttons do: `figure.choose(stride=2)`. ValueError where they do not fit together."""
-        unknown = set(changes) - set(self.params)
+        known = {c["key"]: [o[0] if isinstance(o, list) else o for o in c["options"]] for c in self.controls}
+        unknown = set(changes) - set(known)
         if unknown:
             raise ValueError(
-                f"{self.function}: there is no option {', '.join(sorted(unknown))}; it has {', '.join(self.params)}"
+                f"{self.function}: there is no option {', '.join(sorted(unknown))}; it has {', '.join(known)}"
             )
+        for key, value in changes.items():
+            names = [o for o in known[key] if isinstance(o, str)]  # of numbers any goes that the kernel takes
+            if names and value not in names:
+                raise ValueError(f"{self.function}: {key} is {value!r}; it is one of {', '.join(names)}")
         self.data = self.show({**self.params, **changes})
 
     def _asked(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:

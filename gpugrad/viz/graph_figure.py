@@ -166,5 +166,7 @@ def graph(tensor: Tensor, names: Module | Mapping[str, Tensor] | None = None) ->
         raise TypeError(f"graph: tensor is {type(tensor).__name__}; give a gpugrad tensor")
     if not tensor.requires_grad:
         raise ValueError("graph: the tensor has no history: nothing it was made from wants a gradient (requires_grad)")
+    if names is not None and not isinstance(names, (Module, Mapping)):
+        raise TypeError(f"graph: names is {type(names).__name__}; give a module, or {{name: tensor}}")
     pairs = names.named_parameters() if isinstance(names, Module) else (names or {}).items()
     return Graph(tensor, {id(t): name for name, t in pairs})

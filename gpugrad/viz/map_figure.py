@@ -82,9 +82,13 @@ def array_of(function: str, name: str, value: Any, ndim: int) -> Array:
         value = value.array
     if not isinstance(value, Array):
         try:
-            value = Array.from_numpy(np.asarray(value, dtype="f4"))
+            numbers = np.asarray(value)
         except (TypeError, ValueError):
-            raise TypeError(f"{function}: {name} is {type(value).__name__}; give an array of numbers") from None
+            numbers = np.array(None)
+        if numbers.dtype.kind not in "biuf":
+            held = "" if numbers.dtype == object else f" of {numbers.dtype}"
+            raise TypeError(f"{function}: {name} is {type(value).__name__}{held}; give an array of real numbers")
+        value = Array.from_numpy(numbers.astype("f4"))
     if len(value.shape) != ndim:
         raise ValueError(f"{function}: {name} has shape {value.shape}; it needs {ndim} axes")
     if 0 in value.shape:

@@ -49,6 +49,21 @@ class Memory(Figure):
         }  # fmt: skip
         super().__init__(data=data)
 
+    @traitlets.validate("place")
+    def _a_place(self, proposal: Any) -> int:
+        k, n = int(proposal["value"]), len(self.places)
+        if k >= n:
+            raise traitlets.TraitError(f"memory: place is {k}; the launch has {n} (0 to {n - 1})")
+        return k
+
+    @traitlets.validate("request")
+    def _a_request(self, proposal: Any) -> int:
+        """Up to what the place with the most has: place and request may change in any order."""
+        k, n = int(proposal["value"]), max(p["shown"] for p in self.places)
+        if k >= n:
+            raise traitlets.TraitError(f"memory: request is {k}; no place has more than {n} (0 to {n - 1})")
+        return k
+
     def _place(self, use: dict[str, Any], rows: np.ndarray) -> dict[str, Any]:
         """One place: its averages, and of its first requests who touched which bytes."""
         c, site = self.launch.columns, self.launch.sites[use["site"]]

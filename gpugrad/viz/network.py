@@ -9,6 +9,7 @@ import numpy as np
 from .. import nn
 from ..autograd.mode import no_grad
 from ..autograd.tensor import Tensor
+from ..nn import functional as F
 from .words import pack
 
 
@@ -51,23 +52,35 @@ def named(module: Any, shape: tuple[int, ...]) -> str:
     return kind.get(type(module).__name__, type(module).__name__)
 
 
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """In float64: these are ten numbers to show."""
-    e = np.exp(logits.astype("f8") - logits.max())
-    return e / e.sum()
+def softmax(logits: Tensor) -> np.ndarray:
+    """The probabilities (N, 10) of what a model gives for N images, computed where the model runs."""
+    with no_grad():
+        return F.softmax(logits.reshape(-1, 10), 1).numpy()
+
+
+def number(v: float, places: int) -> float | None:
+    """A number as JSON has it: None where it is NaN or infinite."""
+    return round(float(v), places) if np.isfinite(v) else None
 
 
 def shown(model: Any, image: np.ndarray) -> dict[str, Any]:
-    """For the browser: the image, each layer's values in 256 steps of its largest, and the probabilities."""
+    """For the browser: the image, each layer's values in 256 steps of its largest, and the probabilities.
+
+    What is NaN or infinite stays empty in a layer, and is None in the probabilities.
+    """
+    from .. import tensor
+
     found = layers(model, image)
     out = []
     for name, values in found[:-1]:
-        most = float(values.max())
-        steps = np.clip(np.round(values * (255 / most)), 0, 255) if most > 0 else np.zeros_like(values)
+        finite = np.isfinite(values)
+        most = float(values[finite].max()) if finite.any() else 0.0
+        known = np.where(finite, values, 0)
+        steps = np.clip(np.round(known * (255 / most)), 0, 255) if most > 0 else np.zeros_like(values)
         out.append({"name": name, "shape": list(values.shape), "most": most, "values": pack(steps.reshape(-1), "u1")})
-    probabilities = [round(float(p), 6) for p in softmax(found[-1][1])]
+    probabilities = [number(p, 6) for p in softmax(tensor(found[-1][1]))[0]]
     return {"image": pack(image.reshape(-1), "u1"), "layers": out, "probabilities": probabilities}
 
 
 def percent(p: float) -> str:
-    return f"{100 * p:.1f} %"
+    return f"{100 * p:.1f} %" if np.isfinite(p) else "NaN"

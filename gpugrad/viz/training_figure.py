@@ -12,7 +12,7 @@ from .. import nn
 from ..data.dataset import ImageDataset
 from ..device import current_device
 from .figure import Figure
-from .network import check_network, shown, softmax
+from .network import check_network, number, shown, softmax
 from .page import script
 from .smoothing import smooth
 from .still import INK, MUTED, drawing, text
@@ -52,7 +52,6 @@ class Training(Figure):
     def finish(self) -> None:
         """Look at the trained network: confusion matrix, worst mistakes, filters, a digit's way through its layers."""
         if self.model is not None and self.test is not None:
-            check_network("training", self.model)
             self.probabilities = self._probabilities()
             self.after = self._after()
         self._tell(now=True)
@@ -62,6 +61,10 @@ class Training(Figure):
         if self.test is None or not 0 <= index < len(self.test):
             raise IndexError(
                 f"training: index is {index}; the test set has {len(self.test) if self.test else 0} digits"
+            )
+        if not self.after:
+            raise ValueError(
+                "training: there is nothing to look at yet; give training a model, and call finish() first"
             )
         self.after = {**self.after, "digit": self._digit(index)}
         self._tell(now=True)
@@ -95,10 +98,11 @@ class Training(Figure):
         self.model.eval()
         try:
             with no_grad():
-                parts = [self.model(tensor(self.test[a : a + 500][0])).numpy() for a in range(0, len(self.test), 500)]
+                starts = range(0, len(self.test), 500)
+                parts = [softmax(self.model(tensor(self.test[a : a + 500][0]))) for a in starts]
         finally:
             self.model.train(was)
-        return np.stack([softmax(row) for row in np.concatenate(parts)])
+        return np.concatenate(parts)
 
     def _after(self) -> dict[str, Any]:
         assert self.test is not None
@@ -109,9 +113,16 @@ class Training(Figure):
         wrong = np.flatnonzero(said != labels)
         wrong = wrong[np.argsort(-p[wrong, said[wrong]], kind="stable")][:20]
         mistakes = [{"index": int(i), "image": pack(self.test.images[i].reshape(-1), "u1"), "label": int(labels[i]),
-                     "said": int(said[i]), "sure": round(float(p[i, said[i]]), 3)} for i in wrong]  # fmt: skip
+                     "said": int(said[i]), "sure": number(p[i, said[i]], 3)} for i in wrong]  # fmt: skip
         first = self._digit(int(wrong[0]) if len(wrong) else 0)
-        return {"confusion": confusion.tolist(), "mistakes": mistakes, "filters": self._filters(), "digit": first}
+        lost = int((~np.isfinite(p).all(1)).sum())
+        return {
+            "confusion": confusion.tolist(),
+            "lost": lost,
+            "mistakes": mistakes,
+            "filters": self._filters(),
+            "digit": first,
+        }
 
     def _digit(self, index: int) -> dict[str, Any]:
         assert self.test is not None
@@ -123,8 +134,12 @@ class Training(Figure):
         if not isinstance(first, nn.Conv2d) or first.weight.shape[1] != 1:
             return None
         w = first.weight.detach().numpy()[:, 0]
+        w = np.where(np.isfinite(w), w, 0)
         most = float(np.abs(w).max()) or 1.0
         return {"shape": list(w.shape), "most": most, "values": pack(np.round(w / most * 127).reshape(-1), "i1")}
+
+    def _epochs(self) -> str:
+        return f"{len(self.accuracies)} epoch{'s' * (len(self.accuracies) != 1)}"
 
     def head(self) -> str:
         return "Training, watched"
@@ -132,19 +147,21 @@ class Training(Figure):
     def describe(self) -> str:
         if not self.losses:
             return "No batch yet."
-        said = f"{len(self.losses):,} batches, the last loss {num(self.losses[-1])}"
+        said = f"{len(self.losses):,} batch{'es' * (len(self.losses) != 1)}, the last loss {num(self.losses[-1])}"
         if self.accuracies:
-            said += f"; {len(self.accuracies)} epochs, {100 * self.accuracies[-1][1]:.1f} % of the test digits right"
+            said += f"; {self._epochs()}, {100 * self.accuracies[-1][1]:.1f} % of the test digits right"
         if self.after and self.test is not None:
             wrong = int((self.probabilities.argmax(1) != self.test.labels).sum())
             said += f"; {wrong:,} of {len(self.test):,} wrong"
+            if self.after["lost"]:
+                said += f"; for {self.after['lost']:,} of them the network gives no number (NaN)"
         return said + "."
 
     def __repr__(self) -> str:
-        return f"{self.head()}: {len(self.accuracies)} epochs"  # losses differ from device to device
+        return f"{self.head()}: {self._epochs()}"  # losses differ from device to device
 
     def first_frame(self) -> str:
-        label = f"{self.head()}: {len(self.accuracies)} epochs"
+        label = f"{self.head()}: {self._epochs()}"
         note = "The curves, mistakes and layers are in the live figure."
         return drawing(560, 76, label, [text(16, 28, label, 15, INK, 650), text(16, 52, note, 13, MUTED)])
 
@@ -156,6 +173,10 @@ def training(model: Any = None, test: ImageDataset | None = None, *, every: floa
     (N, 1, 28, 28) to (N, 10)) and test (the test digits; without it the shipped ones), `.finish()` adds the confusion
     matrix, the worst mistakes, the first layer's filters, and the way of a digit through the network.
     """
+    if model is not None:
+        check_network("training", model)
+    if isinstance(every, bool) or not isinstance(every, (int, float)) or not every >= 0:
+        raise ValueError(f"training: every is {every!r}; it is a number of seconds, 0 or more")
     if model is not None and test is None:
         test = datasets.mnist(train=False, source="subset")
     if test is not None and not isinstance(test, ImageDataset):

@@ -41,6 +41,13 @@ class Unfold(MapFigure):
         self.controls = (*GEOMETRY, *(() if given is not None else SIZES), self.variants())
         super().__init__(params)
 
+    def choose(self, **changes: Any) -> None:
+        for key in ("channels", "images"):
+            n = changes.get(key, 1)
+            if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+                raise ValueError(f"{self.function}: {key} is {n!r}; it is a whole number from 1 on")
+        super().choose(**changes)
+
     def variants(self) -> dict[str, Any]:
         return {"key": "variant", "label": "variant", "options": VARIANTS[self.function]}
 

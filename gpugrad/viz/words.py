@@ -48,7 +48,7 @@ def pack_numbers(values: np.ndarray) -> dict[str, str]:
 
 
 def num(v: float | None) -> str:
-    """A number in at most five characters, with a true minus sign; nothing recorded is a dot."""
+    """A short number, with a true minus sign: five characters, more for a tiny one's exponent; nothing is a dot."""
     if v is None:
         return "·"
     v = float(v)

@@ -30,7 +30,7 @@ export function unpack(packed) {
   return new ARRAYS[packed.type](bytes.buffer);
 }
 
-/** A number in at most five characters, with a true minus sign; nothing recorded is a dot. */
+/** A short number, with a true minus sign: five characters, but for a tiny one's exponent; nothing recorded is a dot. */
 export function num(v) {
   if (v == null) return "·";
   if (Number.isNaN(v)) return "NaN";

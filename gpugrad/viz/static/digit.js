@@ -8,19 +8,20 @@ function draw(model, el) {
   const cells = Array.from({ length: 784 }, (_, i) => svg("rect", { x: i % 28 * S, y: Math.floor(i / 28) * S, width: S, height: S, class: "px" }));
   const pad = svg("svg", { class: "pad" + (live ? " live" : ""), viewBox: "0 0 280 280", role: "img", "aria-label": "the drawing" }, svg("rect", { x: 0, y: 0, width: 280, height: 280, class: "edge" }), ...cells);
   const bars = answer(), maps = layers();
-  let number = 0, waiting = null, busy = false, digit = d.drawn ? null : model.get("choice");
+  let waiting = null, busy = false, digit = d.drawn ? null : model.get("choice");
   const paint = () => cells.forEach((c, i) => c.setAttribute("fill-opacity", (pixels[i] / 255).toFixed(2)));
   const tell = seen => {
     const p = seen.probabilities, order = p.map((v, k) => k).sort((a, b) => p[b] - p[a] || a - b), of = k => (100 * p[k]).toFixed(1) + " %";
     bars.show(p); maps.show(seen.layers);
-    line.set(say("The network says ", { v: "w", t: String(order[0]) }, `: ${of(order[0])}. Next comes ${order[1]}: ${of(order[1])}.`));
     el.dataset.said = order[0];
+    if (p.includes(null)) { line.set(say("The network gives no number (NaN): look for the first layer that is empty.")); return; }
+    line.set(say("The network says ", { v: "w", t: String(order[0]) }, `: ${of(order[0])}. Next comes ${order[1]}: ${of(order[1])}.`));
   };
   // One question at a time: the newest drawing waits until the last answer is here.
   const ask = () => {
     if (busy) { waiting = true; return; }
     busy = true; waiting = false;
-    model.send({ ask: "image", number: ++number, pixels: btoa(String.fromCharCode(...pixels)) });
+    model.send({ ask: "image", pixels: btoa(String.fromCharCode(...pixels)) });
   };
   const heard = m => {
     if (!m.seen) return;

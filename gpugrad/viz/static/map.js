@@ -111,7 +111,7 @@ function draw(model, el) {
   return () => { pl.stop(); again.disconnect(); model.off("change:pos", follow); model.off("msg:custom", heard); };
 }
 
-// What a position of each family is, and what is said there. viz/maps.py says the same.
+// What a position of each family is, and what is said there. describe() says the same, in viz/unfold_figure.py and viz/map_figure.py.
 const KINDS = {
   /** Position: a place of the window, a column of col. */
   im2col(d, r, bufs, values) {

@@ -29,8 +29,8 @@ export function answer() {
   return {
     el: html("div", { class: "answer" }, html("h4", {}, "probability"), ...rows.map(r => r.el)),
     show(p) {
-      const best = p.indexOf(Math.max(...p));
-      rows.forEach(r => { r.bar.style.width = 100 * p[r.d] + "%"; r.said.textContent = (100 * p[r.d]).toFixed(1) + " %"; r.el.classList.toggle("now", r.d === best); });
+      const best = p.includes(null) ? -1 : p.indexOf(Math.max(...p));
+      rows.forEach(r => { const v = p[r.d]; r.bar.style.width = 100 * v + "%"; r.said.textContent = v == null ? "NaN" : (100 * v).toFixed(1) + " %"; r.el.classList.toggle("now", r.d === best); });
     },
   };
 }
@@ -49,7 +49,7 @@ export function layers() {
     list.forEach((l, k) => {
       const v = unpack(l.values);
       canvases[k].setAttribute("aria-label", `${l.name}: ${v.reduce((n, x) => n + (x > 12), 0)} of ${v.length} values light up, the largest is ${l.most.toFixed(2)}`);
-      if (l.shape.length === 3) montage(canvases[k], v, l.shape[0], l.shape[1], l.shape[2], l.shape[0] > 16 ? 46 : 46, ink);
+      if (l.shape.length === 3) montage(canvases[k], v, l.shape[0], l.shape[1], l.shape[2], 46, ink);
       else montage(canvases[k], v, v.length, 1, 1, 12, ink);
     });
   };

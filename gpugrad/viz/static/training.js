@@ -20,18 +20,27 @@ function render({ model, el }) {
   el.append(figure({ data: d0, sentence: line, pictures: [curves, more] }));
   const foot = el.querySelector("footer");
   function paint() {
-    const d = model.get("data"), at = unpack(d.at), loss = unpack(d.loss), mean = unpack(d.mean), acc = d.accuracy, n = Math.max(2, d.batches);
+    const d = model.get("data"), at = unpack(d.at), loss = unpack(d.loss), mean = unpack(d.mean), acc = d.accuracy, epochs = `${acc.length} epoch${acc.length === 1 ? "" : "s"}`, n = Math.max(2, d.batches), batches = `${d.batches.toLocaleString("en")} batch${d.batches === 1 ? "" : "es"}`;
     const real = [...loss].filter(v => Number.isFinite(v) && v > 0);
     const low = Math.min(...real, 1), top = Math.max(...real, low * 10), a = axes("training loss over batches", [0, n], [low, top], true);
     let dots = "", path = "";
-    at.forEach((x, k) => { if (loss[k] > 0 && Number.isFinite(loss[k])) dots += `M${a.X(x).toFixed(1)} ${a.Y(loss[k]).toFixed(1)}h0`; if (mean[k] > 0 && Number.isFinite(mean[k])) path += (path ? "L" : "M") + `${a.X(x).toFixed(1)} ${a.Y(mean[k]).toFixed(1)}`; });
-    a.root.append(svg("path", { class: "dots", d: dots || "M0 0" }), svg("path", { class: "mean", d: path || "M0 0" }), svg("text", { class: "note", x: (W + L) / 2, y: H - 8 }, `${d.batches.toLocaleString("en")} batches`));
+    const drawn = v => v > 0 && Number.isFinite(v), point = (x, v) => `${a.X(x).toFixed(1)} ${a.Y(v).toFixed(1)}`;
+    at.forEach((x, k) => {
+      if (drawn(loss[k])) dots += `M${point(x, loss[k])}h0`;
+      if (drawn(mean[k])) path += (path ? "L" : "M") + point(x, mean[k]);
+    });
+    a.root.append(svg("path", { class: "dots", d: dots || "M0 0" }),
+      svg("path", { class: "mean", d: path || "M0 0" }), svg("text", { class: "note", x: (W + L) / 2, y: H - 8 }, batches));
     const worst = acc.length ? Math.min(...acc.map(p => p[1])) : 0, floor = Math.max(0, Math.floor(worst * 100 - 1)), b = axes("accuracy on the test digits", [0.5, Math.max(2, acc.length) + 0.5], [floor, 100], false);
     b.root.append(svg("path", { class: "mean", d: acc.map((p, k) => (k ? "L" : "M") + `${b.X(k + 1)} ${b.Y(100 * p[1])}`).join("") || "M0 0" }), ...acc.map((p, k) => svg("circle", { class: "dot", cx: b.X(k + 1), cy: b.Y(100 * p[1]), r: 4 })),
-      ...acc.map((p, k) => k === acc.length - 1 || acc.length < 6 ? svg("text", { class: "halo", x: b.X(k + 1), y: b.Y(100 * p[1]) + (100 * p[1] > floor + (100 - floor) * 0.75 ? 15 : -12) }, (100 * p[1]).toFixed(1)) : null).filter(Boolean), svg("text", { class: "note", x: (W + L) / 2, y: H - 8 }, `${acc.length} epochs`));
+      ...acc.map((p, k) => k === acc.length - 1 || acc.length < 6 ? svg("text", { class: "halo", x: b.X(k + 1), y: b.Y(100 * p[1]) + (100 * p[1] > floor + (100 - floor) * 0.75 ? 15 : -12) }, (100 * p[1]).toFixed(1)) : null).filter(Boolean), svg("text", { class: "note", x: (W + L) / 2, y: H - 8 }, epochs));
     curves.replaceChildren(html("div", {}, html("h4", {}, "training loss ", html("small", {}, "batches, and their running mean")), a.root), html("div", {}, html("h4", {}, "accuracy ", html("small", {}, "on the test digits, %")), b.root));
     const wrong = d.confusion ? d.confusion.flatMap((r, i) => r.map((v, j) => i === j ? 0 : v)).reduce((p, q) => p + q, 0) : null, all = d.confusion ? d.confusion.flat().reduce((p, q) => p + q, 0) : 0;
-    line.set(d.batches ? say(`${d.batches.toLocaleString("en")} batches, the last loss ${d.last}`, acc.length ? `; ${acc.length} epochs, ${(100 * acc.at(-1)[1]).toFixed(1)} % of the test digits right` : "", wrong != null ? `; ${wrong.toLocaleString("en")} of ${all.toLocaleString("en")} wrong` : "", ".") : say("No batch yet."), !!d.confusion);
+    line.set(d.batches ? say(
+      `${batches}, the last loss ${d.last}`,
+      acc.length ? `; ${epochs}, ${(100 * acc.at(-1)[1]).toFixed(1)} % of the test digits right` : "",
+      wrong != null ? `; ${wrong.toLocaleString("en")} of ${all.toLocaleString("en")} wrong` : "",
+      d.lost ? `; for ${d.lost.toLocaleString("en")} of them the network gives no number (NaN)` : "", ".") : say("No batch yet."), !!d.confusion);
     el.dataset.batches = d.batches;
     foot.textContent = d.caption;
     if (d.confusion && JSON.stringify([d.confusion, d.digit.index]) !== seen) { seen = JSON.stringify([d.confusion, d.digit.index]); after(d); }
@@ -44,7 +53,7 @@ function render({ model, el }) {
     const ink = (getComputedStyle(el.firstChild).color.match(/[\d.]+/g) ?? [0, 0, 0]).slice(0, 3).map(Number), live = model.get("live");
     const wrong = html("div", { class: "mistakes" }, ...d.mistakes.map(m => {
       const canvas = html("canvas", { "aria-hidden": "true" });
-      const b = quiet(html("button", { type: "button", disabled: !live, "aria-pressed": String(m.index === d.digit.index), title: live ? "follow it through the network" : "Needs the device: works in a running notebook.", onclick: () => model.send({ ask: "digit", index: m.index }) }, canvas, html("span", {}, `${m.label} → ${m.said}`), html("small", {}, `${Math.round(100 * m.sure)} % sure`)));
+      const b = quiet(html("button", { type: "button", disabled: !live, "aria-pressed": String(m.index === d.digit.index), title: live ? "follow it through the network" : "Needs the device: works in a running notebook.", onclick: () => model.send({ ask: "digit", index: m.index }) }, canvas, html("span", {}, `${m.label} → ${m.said}`), html("small", {}, m.sure == null ? "NaN" : `${Math.round(100 * m.sure)} % sure`)));
       montage(canvas, unpack(m.image), 1, 28, 28, 48, ink);
       return b;
     }));
