@@ -49,7 +49,7 @@ test-deep: $(VENV)/.test $(VENV)/.oracle $(VENV)/.lab $(VENV)/.browser ## the sl
 	$(BIN)/python tests/mutate.py --sample $(MUTANTS) --seed 7 --jobs $(JOBS)
 
 test-full: test $(VENV)/.oracle $(VENV)/.lab $(VENV)/.browser ## make test and make test-deep, with every mutant
-	FUZZ_SEEDS=4 OCLGRIND_SAMPLE=0 $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m deep $(ARGS)
+	FUZZ_SEEDS=4 OCLGRIND_SAMPLE=0 SOLVED_LESSONS=all $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m deep $(ARGS)
 	$(BIN)/python tests/mutate.py --jobs $(JOBS)
 
 bench: $(VENV)/.bench ## time gpugrad beside NumPy and PyTorch
