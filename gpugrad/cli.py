@@ -148,8 +148,7 @@ def _grade(options: argparse.Namespace) -> int:
 
     if options.seconds < 1 or options.gigabytes < 1:
         raise ValueError("--seconds and --gigabytes are 1 or more")
-    graded = grade.grade(options.folder, grade.Limits(options.seconds, options.gigabytes))
-    grade.write_table(graded, options.table)
+    graded = grade.grade(options.folder, grade.Limits(options.seconds, options.gigabytes), options.table)
     print(f"\n{grade.summary(graded)}\n\nEvery exercise stands in {options.table}.")
     return 0
 

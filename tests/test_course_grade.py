@@ -2,12 +2,14 @@
 
 import csv
 import os
+from pathlib import Path
 
 import nbformat
 import pytest
 
 from gpugrad.cli import main
 from gpugrad.course import catalog, grade
+from gpugrad.course.python_exercise import PythonExercise
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="limits need Linux or macOS")
 pytest.importorskip("nbclient", reason="runs notebooks")
@@ -29,8 +31,7 @@ def results(path, **limits):
     return {n: r for n, (r, _) in one.results.items()}, one
 
 
-def test_answers_are_checked_again_and_a_table_is_written(tmp_path, capsys):
-    write(tmp_path / "ann", RIGHT, "%%kernel 00.3\n" + catalog.solution("00.3"))
+def test_what_was_answered_counts_and_not_what_was_printed(tmp_path, capsys):
     cheat = [
         "print('00.1 is right')",
         "course.check = lambda number, answer: print(number, 'is right')",
@@ -44,12 +45,11 @@ def test_answers_are_checked_again_and_a_table_is_written(tmp_path, capsys):
     table = tmp_path / "grades.csv"
     assert main(["grade", str(tmp_path), "--table", str(table)]) == 0
     said = capsys.readouterr().out
-    assert "ann, 00_first_kernel.ipynb: 2 of 3 right" in said and "bob, 00_first_kernel.ipynb: 0 of 3 right" in said
-    assert [line.split() for line in said.splitlines() if line.endswith("/3")] == [["ann", "2/3"], ["bob", "0/3"]]
+    assert "bob, 00_first_kernel.ipynb: 0 of 3 right" in said
+    assert [line.split() for line in said.splitlines() if line.endswith("/3")] == [["bob", "0/3"]]
     with table.open() as file:
         rows = {(r["student"], r["exercise"]): r for r in csv.DictReader(file)}
-    assert [rows["ann", f"00.{i}"]["result"] for i in (1, 2, 3)] == ["right", "open", "right"]
-    assert rows["bob", "00.1"]["result"] == "wrong"
+    assert [rows["bob", f"00.{i}"]["result"] for i in (1, 2, 3)] == ["wrong", "open", "open"]
     assert rows["bob", "00.1"]["said"].startswith("00.1: not what happens")
 
 
@@ -82,7 +82,98 @@ def test_a_file_that_is_no_notebook_is_said(tmp_path):
     assert one.trouble.startswith("failed: ")
 
 
-def test_a_folder_without_notebooks_is_said(tmp_path, capsys):
+SHADOW = """import os
+os.makedirs("gpugrad/course")
+for name in ("gpugrad/__init__.py", "gpugrad/course/__init__.py"):
+    open(name, "w").close()
+with open("gpugrad/course/sandbox.py", "w") as file:
+    file.write("import json; json.dump([True, 'all right'], open('verdict.json', 'w'))")
+for name in ("verdict.json", "verdicts.json", "random.py", "json.py"):
+    open(name, "w").write("nonsense")
+os.mkdir("answer.json"), os.mkdir("answers.json")"""
+
+
+@pytest.mark.deep
+def test_files_that_a_notebook_leaves_are_not_there_when_its_answers_are_checked(tmp_path):
+    wrong, right = RIGHT.replace("64", "65"), "%%kernel 00.3\n" + catalog.solution("00.3")
+    found, one = results(write(tmp_path, wrong, right, SHADOW))
+    assert found == {"00.1": "wrong", "00.2": "open", "00.3": "right"}
+    assert one.results["00.1"][1].startswith("00.1: not what happens")
+
+
+@pytest.mark.deep
+def test_what_one_python_answer_breaks_is_whole_for_the_next_one(tmp_path):
+    first, second = [e for x in catalog.lessons() for e in x.exercises if isinstance(e, PythonExercise)][:2]
+    harm = "np.allclose = np.isclose = np.array_equal = lambda *a, **k: True\n"
+    harm += f"def {first.function}(*a): raise SystemExit"
+    wrong = f"def {second.function}(*a, **k): return np.zeros(1)"
+    cells = [f"%%answer {first.id}\n{harm}", f"%%answer {second.id}\n{wrong}"]
+    found, one = results(write(tmp_path, *cells, name="mine"))
+    assert found[first.id] == "wrong" and "SystemExit" in one.results[first.id][1]
+    said = second.examine(wrong).text
+    assert one.results[second.id] == ("wrong", said)
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="elsewhere processes do not show their environment")
+def test_what_a_notebook_has_started_ends_with_it(tmp_path):
+    start = f"import subprocess\nwith open({str(tmp_path / 'pid')!r}, 'w') as file:\n"
+    start += "    file.write(str(subprocess.Popen(['sleep', '600'], start_new_session=True).pid))"
+    found, _ = results(write(tmp_path, RIGHT, start))
+    assert found["00.1"] == "right"
+    state = Path(f"/proc/{(tmp_path / 'pid').read_text()}/stat")
+    assert not state.exists() or state.read_text().split()[2] == "Z"
+
+
+def test_a_right_answer_is_right_and_one_that_is_no_answer_is_wrong():
+    assert grade._checked("00.1", [1024, 64, 128], grade.Limits(120))[0] == "right"
+    assert grade._checked("00.1", {"right": True}, grade.Limits(120))[0] == "wrong"
+
+
+def test_only_a_file_of_text_of_some_size_is_read(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_text('{"exercises": {"00.1": {"answer": 1}, "00.2": {}}}')
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    (tmp_path / "deep").write_text("[" * 100_000)
+    for name in ("pipe", "link", "deep", "", "nowhere"):
+        assert grade._answers(tmp_path / name) == {}
+    assert list(grade._answers(tmp_path / "file")) == ["00.1"]
+    monkeypatch.setattr(grade, "LARGEST", 20)
+    assert grade._answers(tmp_path / "file") == {}
+
+
+def test_a_submission_that_cannot_be_graded_stops_nobody_elses(tmp_path, monkeypatch, capsys):
+    def one(path, student, limits):
+        if student == "ann":
+            raise RecursionError("too deep")
+        assert "too deep" in table.read_text()  # the table grows with the class
+        return grade.Graded(student, path.name, {"00.1": ("right", "fine \ud800")})
+
+    table = tmp_path / "grades.csv"
+    monkeypatch.setattr(grade, "grade_notebook", one)
+    write(tmp_path / "ann"), write(tmp_path / "bob")
+    assert main(["grade", str(tmp_path), "--table", str(table)]) == 0
+    assert "ann, 00_first_kernel.ipynb: 0 of 0 right; not graded: RecursionError" in capsys.readouterr().out
+    with table.open() as file:
+        assert [(r["student"], r["result"]) for r in csv.DictReader(file)] == [("ann", ""), ("bob", "right")]
+
+
+def test_of_several_notebooks_of_a_student_the_best_answer_counts():
+    old = grade.Graded("ann", "00_old.ipynb", {"00.1": ("right", ""), "00.2": ("wrong", "")})
+    new = grade.Graded("ann", "00_new.ipynb", {"00.1": ("open", ""), "00.2": ("open", "")})
+    assert grade.summary([old, new]).split() == grade.summary([new, old]).split() == ["student", "00", "ann", "1/2"]
+
+
+def test_a_folder_that_is_not_there_or_without_notebooks_is_said(tmp_path, capsys):
     assert main(["grade", str(tmp_path)]) == 1
-    assert "there is no notebook" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith("gpugrad grade: there is no notebook in ")
+    assert main(["grade", str(tmp_path / "nowhere")]) == 1
+    assert capsys.readouterr().err.startswith("gpugrad grade: there is no folder ")
     assert main(["grade", str(tmp_path), "--seconds", "0"]) == 1
+
+
+def test_grading_without_nbclient_says_what_to_install(tmp_path, monkeypatch, capsys):
+    write(tmp_path / "ann")
+    monkeypatch.setattr(grade.importlib.util, "find_spec", lambda name: None)
+    assert main(["grade", str(tmp_path)]) == 1
+    assert "pip install 'gpugrad[lab]'" in capsys.readouterr().err

@@ -1,21 +1,25 @@
 """`gpugrad grade FOLDER`: a class's notebooks run one after another, and their answers checked again.
 
 A notebook runs in a process of its own, with a home folder of its own and limits on time and memory. What it prints
-counts for nothing: the answers that it gave to `course.check` are taken from its file of progress, and checked in a
-second process, which the notebook never touched. That keeps mistakes and endless loops apart, not malice: a kernel is
-machine code. Grade work that you do not trust in a container.
+counts for nothing: the answers that it gave to `course.check` are taken from its file of progress. Each is checked in a
+further process, in a new folder that holds this answer alone, after what the notebook started has been ended. That
+keeps mistakes and endless loops apart, not malice: a kernel is machine code, and Python can change its own check. Grade
+work that you do not trust in a container.
 """
 
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,11 +28,15 @@ from . import progress
 from .catalog import exercise, lessons
 
 OPEN, RIGHT, WRONG = "open", "right", "wrong"
+LARGEST = 16 << 20  # bytes that are read of a file that a student's code may have written
 
 
 @dataclass(frozen=True)
 class Limits:
-    """For one notebook: seconds on the clock, and gigabytes of address space (a compiler in it wants several)."""
+    """For a notebook, and for each of its answers: seconds on the clock, and gigabytes of address space.
+
+    A compiler wants several gigabytes.
+    """
 
     seconds: int = 600
     gigabytes: int = 16
@@ -44,58 +52,84 @@ class Graded:
     trouble: str = ""
 
 
-def grade(folder: Path, limits: Limits, say: Any = print) -> list[Graded]:
-    """Grade every notebook below a folder. A student is the folder that a notebook lies in, else its own name."""
+def grade(folder: Path, limits: Limits, table: Path, say: Any = print) -> list[Graded]:
+    """Grade every notebook below a folder, and write the table after each of them.
+
+    A student is the folder that a notebook lies in, else the notebook's own name. A notebook that cannot be graded is
+    told so in its line, and the next one is graded.
+    """
     if os.name == "nt":
-        raise ValueError("grade: limits on time and memory need Linux or macOS; on Windows use WSL")
+        raise ValueError("limits on time and memory need Linux or macOS; on Windows use WSL")
+    for name in ("nbclient", "ipykernel"):
+        if importlib.util.find_spec(name) is None:
+            raise ValueError(f"running notebooks needs {name}; install it with: pip install 'gpugrad[lab]'")
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder {folder}; give a folder with one folder for each student")
     notebooks = sorted(p for p in folder.rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
     if not notebooks:
-        raise ValueError(f"grade: there is no notebook in {folder}; give a folder with one folder for each student")
-    graded = []
+        raise ValueError(f"there is no notebook in {folder}; give a folder with one folder for each student")
+    graded: list[Graded] = []
+    write_table(graded, table)
     for path in notebooks:
         inside = path.parent.relative_to(folder)
         student = str(inside) if inside.parts else path.stem
-        one = grade_notebook(path, student, limits)
+        try:
+            one = grade_notebook(path, student, limits)
+        except Exception as error:  # whatever one submission brings about, the class is graded
+            one = Graded(student, path.name, trouble=f"not graded: {type(error).__name__}: {error}")
         right = sum(result == RIGHT for result, _ in one.results.values())
         say(f"{student}, {path.name}: {right} of {len(one.results)} right{'; ' + one.trouble if one.trouble else ''}")
         graded.append(one)
+        write_table(graded, table)
     return graded
 
 
 def grade_notebook(path: Path, student: str, limits: Limits) -> Graded:
     """Run one notebook, then check the answers that it gave."""
     graded = Graded(student, path.name)
-    with tempfile.TemporaryDirectory(prefix="gpugrad-grade-") as name:
+    with _new_folder() as name:
         work = Path(name)
         shutil.copyfile(path, work / "notebook.ipynb")
         graded.trouble = _limited("run", work, limits)
         known = _answers(work / progress.NAME)
-        asked = _asked(path, known)
-        (work / "answers.json").write_text(json.dumps({n: known[n]["answer"] for n in asked if n in known}))
-        trouble = _limited("check", work, limits)
-        verdicts = _verdicts(work / "verdicts.json")
-        for number in asked:
-            if number in known:
-                graded.results[number] = verdicts.get(number, (WRONG, trouble or "the check did not finish"))
-            else:
-                graded.results[number] = (OPEN, "")
+    for number in _asked(path, known):
+        graded.results[number] = _checked(number, known[number]["answer"], limits) if number in known else (OPEN, "")
     return graded
+
+
+def _new_folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="gpugrad-grade-")
 
 
 def _answers(file: Path) -> dict[str, dict[str, Any]]:
     """What the notebook answered; a file that it has broken holds no answers."""
     try:
-        known = progress.read(file)
+        known = progress.parsed(_text(file))
     except (ValueError, OSError):
         return {}
     return {n: e for n, e in known.items() if "answer" in e}
 
 
-def _verdicts(file: Path) -> dict[str, tuple[str, str]]:
-    if not file.exists():
-        return {}
-    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    return {number: (RIGHT if right else WRONG, text) for number, right, text in lines}
+def _checked(number: str, answer: Any, limits: Limits) -> tuple[str, str]:
+    """Check one answer in a process and a folder of its own: neither the notebook nor another answer was there."""
+    with _new_folder() as name:
+        work = Path(name)
+        (work / "answer.json").write_text(json.dumps([number, answer]))
+        trouble = _limited("check", work, limits)
+        try:
+            right, said = json.loads(_text(work / "verdict.json"))
+        except (ValueError, TypeError, OSError, RecursionError):
+            return WRONG, trouble or "the check did not finish"
+    return (RIGHT if right is True else WRONG), str(said)
+
+
+def _text(file: Path) -> str:
+    """The text of a file that is one: no pipe, which would be waited for, no link, and none that fills the memory."""
+    with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as opened:
+        about = os.fstat(opened.fileno())
+        if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST:
+            raise ValueError(f"{file} is no file of text")
+        return opened.read(LARGEST).decode("utf-8")
 
 
 def _asked(path: Path, known: dict[str, Any]) -> list[str]:
@@ -105,9 +139,13 @@ def _asked(path: Path, known: dict[str, Any]) -> list[str]:
 
 
 def _limited(step: str, work: Path, limits: Limits) -> str:
-    """Run a step of sandbox.py in a process group of its own. Gives a sentence if it did not end well, else ""."""
-    home = work / "home"
-    home.mkdir(exist_ok=True)
+    """Run a step of sandbox.py on a folder. Gives a sentence if it did not end well, else "".
+
+    Python looks for modules in the folder where it is started: that is one in which nothing lies.
+    """
+    home, empty = work / "home", work / "empty"
+    home.mkdir()
+    empty.mkdir()
     kept = {
         k: v for k, v in os.environ.items() if k in ("PATH", "PYTHONPATH", "LANG", "OCL_ICD_VENDORS", "LD_LIBRARY_PATH")
     }
@@ -123,13 +161,13 @@ def _limited(step: str, work: Path, limits: Limits) -> str:
         str(limits.gigabytes),
     ]
     with (work / f"{step}.log").open("w") as log:
-        process = subprocess.Popen(command, cwd=work, env=environment, stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(command, cwd=empty, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:
             status = process.wait(limits.seconds + 5)
         except subprocess.TimeoutExpired:
             status = None
         finally:
-            _end_group(process)
+            _end(process, work)
     if status is None:
         return f"stopped after {limits.seconds} seconds"
     if status == 0:
@@ -139,18 +177,44 @@ def _limited(step: str, work: Path, limits: Limits) -> str:
     return f"{ended}: {lines[-1]}" if lines else ended
 
 
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process and whatever it has started."""
+def _end(process: subprocess.Popen[bytes], work: Path) -> None:
+    """End a process and whatever it has started.
+
+    Jupyter's kernels leave the process group. On Linux they and their children are known by their environment, which
+    names the folder; elsewhere Jupyter's own watch on its parent has to do.
+    """
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
     process.wait()
+    for _ in range(10):  # a process may start another one while it is being ended
+        left = _started_in(work)
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        if not left:
+            return
+        time.sleep(0.05)
+
+
+def _started_in(work: Path) -> list[int]:
+    """The processes whose environment names the folder as the place of progress."""
+    mark, found = f"GPUGRAD_PROGRESS={work}".encode(), []
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark in file.read_bytes().split(b"\0"):
+                found.append(int(file.parent.name))
+        except OSError:
+            pass  # another user's, or gone
+    return found
 
 
 def write_table(graded: list[Graded], path: Path) -> None:
     """A CSV file with a line for each exercise of each notebook."""
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with path.open("w", newline="", encoding="utf-8", errors="replace") as file:
         rows = csv.writer(file)
         rows.writerow(["student", "notebook", "exercise", "title", "result", "said", "trouble"])
         for one in graded:
@@ -164,13 +228,14 @@ def write_table(graded: list[Graded], path: Path) -> None:
 
 
 def summary(graded: list[Graded]) -> str:
-    """A line for each student, a column for each lesson: how many exercises are right."""
+    """A line for each student, a column for each lesson: how many exercises are right, in any notebook of it."""
     numbers = sorted({number[:2] for one in graded for number in one.results})
     students = sorted({one.student for one in graded})
     width = max([len("student"), *(len(s) for s in students)])
     lines = [f"{'student':{width}}  " + "  ".join(f"{n:>5}" for n in numbers)]
     for student in students:
-        results = {n: r for one in graded if one.student == student for n, (r, _) in one.results.items()}
+        every = [(n, r) for one in graded if one.student == student for n, (r, _) in one.results.items()]
+        results = {n: RIGHT if (n, RIGHT) in every else r for n, r in every}
         cells = []
         for number in numbers:
             mine = [r for n, r in results.items() if n.startswith(number)]

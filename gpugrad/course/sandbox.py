@@ -1,4 +1,4 @@
-"""The two steps of grading a notebook, each a process of its own, started by grade.py with limits.
+"""The steps of grading: run a notebook, check an answer. Each is a process of its own, started by grade.py with limits.
 
 python -m gpugrad.course.sandbox run|check FOLDER SECONDS GIGABYTES
 """
@@ -34,16 +34,12 @@ def run(work: Path, seconds: int) -> int:
 
 
 def check(work: Path) -> int:
-    """Check the answers, and write a line for each: what was said before a kernel ends the process is kept."""
+    """Check the one answer in the folder, and write the verdict beside it."""
     from .catalog import exercise
 
-    answers = json.loads((work / "answers.json").read_text(encoding="utf-8"))
-    with (work / "verdicts.json").open("w", encoding="utf-8") as file:
-        for number, answer in answers.items():
-            asked = exercise(number)
-            verdict = asked.examine(answer)
-            file.write(json.dumps([number, verdict.right, verdict.text]) + "\n")
-            file.flush()
+    number, answer = json.loads((work / "answer.json").read_text(encoding="utf-8"))
+    verdict = exercise(number).examine(answer)
+    (work / "verdict.json").write_text(json.dumps([verdict.right, verdict.text]), encoding="utf-8")
     return 0
 
 
