@@ -35,7 +35,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-unit: $(VENV)/.test
+unit: $(VENV)/.test $(VENV)/.lab
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ARGS)
 
 nbval: $(VENV)/.test $(VENV)/.lab

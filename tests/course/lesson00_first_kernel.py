@@ -12,7 +12,7 @@ WRONG = {
     ],
     "00.2": [
         Wrong("constant", change("x[i] * x[i]", "1"), says="out[0] is 1, and should be"),
-        Wrong("no guard", change("if (i < n) ", ""), says="Off by one: the last element is number 4"),
+        Wrong("no guard", change("if (i < n) ", ""), says="OUT OF BOUNDS, line 3: work-item 1 of group 1 reads x[5]"),
         Wrong("off by one", change("i < n", "i < n - 1"), says="1 of the 5 elements of out were not written"),
         Wrong("doubled, not squared", change("x[i] * x[i]", "2 * x[i]"), says="out[0] is"),
         Wrong("Python's power", change("x[i] * x[i]", "x[i] ** 2"), says="does not compile"),
