@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV   := .venv
 JOBS   ?= 2
 # how many mutants of kernels make test-deep tries
-MUTANTS ?= 6
+MUTANTS ?= 4
 ARGS   ?=
 BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
