@@ -92,6 +92,11 @@ def loads(launch: LaunchTrace, buffer: str) -> int:
     return len(launch.select(buffer=buffer, kind="load"))
 
 
+def whole(rng: np.random.Generator, *shape: int, most: int = 9) -> np.ndarray:
+    """Whole numbers from -most to most: float32 multiplies and adds such without rounding, in any order."""
+    return rng.integers(-most, most + 1, shape).astype("f4")
+
+
 def rounded_up(n: int, group: int) -> int:
     """The smallest multiple of a group's size that is at least n: the global size for n elements."""
     return -(-n // group) * group

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..viz.still import INK, LINE, MUTED, PAPER
+
 if TYPE_CHECKING:
     from ..trace import LaunchTrace
 
-INK, MUTED, LINE, PAPER = "#1d2024", "#5f656d", "#cbd0d6", "#ffffff"
 TINT, WRITTEN = "#e3ecf7", "#f6d9b8"  # every second group; written in this phase
 MOST = 256  # cells in a picture
 

@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from .smoothing import smooth
-
-INK, MUTED, LINE, PAPER = "#1d2024", "#5f656d", "#cbd0d6", "#ffffff"
+from .still import INK, LINE, MUTED, PAPER
 
 
 def curve(steps: Sequence[tuple[float, float]], accuracy: Sequence[float], title: str) -> Figure:

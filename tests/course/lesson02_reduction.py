@@ -4,6 +4,16 @@ from wrong_answers import Wrong, change
 
 BARRIER = "    barrier(CLK_LOCAL_MEM_FENCE);\n"
 NO_FIRST_BARRIER = change("  barrier(CLK_LOCAL_MEM_FENCE);\n  for", "  for")
+ALONE = """
+__kernel void row_sum(__global const float *x, __global float *out, int n) {
+  int lane = get_local_id(0), row = get_group_id(0);
+  float sum = 0;
+  if (lane == 0) {
+    for (int i = 0; i < n; i++) sum += x[row * n + i];
+    out[row] = sum;
+  }
+}
+"""
 EXCHANGED = change("low[row] =", "high[ROW] =", "high[row] =", "low[row] =", "ROW", "row")
 
 WRONG = {
@@ -22,6 +32,7 @@ WRONG = {
     "02.3": [
         Wrong("zero", change("-INFINITY", "0"), says="out[0] is 0, and should be -"),
         Wrong("the smallest positive number", change("-INFINITY", "FLT_MIN"), says="and should be -"),
+        Wrong("a number below most others", change("-INFINITY", "-1000.0f"), says="out[2] is -1000, and should be -"),
         Wrong("plus infinity", change("-INFINITY", "INFINITY"), says="out[0] is inf"),
         Wrong("the first row's first", change("-INFINITY", "x[0]"), says="is -1."),
         Wrong("another loop", change("i < n", "i <= n"), says="OUT OF BOUNDS"),
@@ -41,6 +52,7 @@ WRONG = {
         Wrong("only right for rows of 64", change("i < n", "i < 64"), says="out[0] is"),
         Wrong("missing barrier", NO_FIRST_BARRIER, says="DATA RACE"),
         Wrong("barrier missing in the loop", change(BARRIER, ""), says="DATA RACE"),
+        Wrong("one lane does it all", ALONE, says="only 3 of the 192 lanes"),
         Wrong("too wide", change("width = 32", "width = 64"), says="OUT OF BOUNDS"),
         Wrong("every lane writes its own", change("if (lane == 0)\n", "", "part[0]", "part[lane]"), says="DATA RACE"),
     ],

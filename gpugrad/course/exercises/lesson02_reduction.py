@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..kernel_exercise import Case, KernelExercise, Out, loads, rounded_up
+from ..kernel_exercise import Case, KernelExercise, Out, loads, rounded_up, whole
 from ..spec import Lesson, Prediction
 
 if TYPE_CHECKING:
@@ -36,28 +36,30 @@ def _after_one_round() -> list[float]:
     return found
 
 
-def _whole(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Whole numbers: float32 adds them without rounding, in any order."""
-    return rng.integers(-9, 10, shape).astype("f4")
-
-
 def _maxima(rng: np.random.Generator) -> Iterator[Case]:
     for rows, n in ((3, 5), (1, 1), (5, 97)):
-        # all below zero, and each row below the one before
+        # all below zero, each row below the one before, and the last far below any number one might think of
         x = -1 - rng.random((rows, n)).astype("f4") - np.arange(rows, dtype="f4")[:, None]
+        x[1:][-1:] *= 1e30
         yield Case(f"with {rows} rows of {n}", (x, Out(x.max(1)), rows, n), (rounded_up(rows, 4),), (4,))
 
 
 def _mended(rng: np.random.Generator) -> Iterator[Case]:
     for groups in (2, 1, 33):
-        x = _whole(rng, groups, 8)
+        x = whole(rng, groups, 8)
         yield Case(f"with {groups} groups of 8", (x, Out(x.sum(1))), (groups * 8,), (8,))
 
 
 def _row_sums(rng: np.random.Generator) -> Iterator[Case]:
     for rows, n in ((3, 100), (2, 5), (1, 64), (4, 1001)):
-        x = _whole(rng, rows, n)
-        yield Case(f"with {rows} rows of {n}", (x, Out(x.sum(1)), n), (rows * 64,), (64,))
+        x, sharing = whole(rng, rows, n), rows * min(n, 64)
+
+        def shared(launch: "LaunchTrace", sharing: int = sharing) -> str:
+            reading = len(np.unique(launch.select(buffer="x", kind="load")["work_item"]))
+            text = f"right, but only {reading} of the {sharing} lanes that could read x do. Let each add up a share."
+            return text if reading < sharing else ""
+
+        yield Case(f"with {rows} rows of {n}", (x, Out(x.sum(1)), n), (rows * 64,), (64,), demand=shared)
 
 
 def _low_and_high(rng: np.random.Generator) -> Iterator[Case]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..kernel_exercise import Case, KernelExercise, Out, loads, rounded_up
+from ..kernel_exercise import Case, KernelExercise, Out, loads, rounded_up, whole
 from ..spec import Lesson, Prediction
 from .lesson05_im2col import columns
 
@@ -25,11 +25,6 @@ def _grouped() -> list[int]:
     return list(nn.Conv2d(32, 64, 3, groups=32).weight.shape)
 
 
-def _whole(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Whole numbers: float32 multiplies and adds them without rounding."""
-    return rng.integers(-5, 6, shape).astype("f4")
-
-
 def _convolved(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """(C, H, W) with (CO, C, KH, KW), without padding, as a matrix product: (CO, OH, OW)."""
     CO, _, KH, KW = weight.shape
@@ -40,7 +35,7 @@ def _convolved(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 def _direct(rng: np.random.Generator) -> Iterator[Case]:
     for C, H, W, CO, KH, KW in ((2, 4, 6, 3, 2, 3), (1, 3, 3, 1, 3, 3), (3, 9, 7, 2, 1, 2), (2, 5, 5, 2, 2, 2)):
-        x, weight = _whole(rng, C, H, W), _whole(rng, CO, C, KH, KW)
+        x, weight = whole(rng, C, H, W, most=5), whole(rng, CO, C, KH, KW, most=5)
         y = _convolved(x, weight)
         OH, OW = y.shape[1:]
         args = (x, weight, Out(y), C, H, W, KH, KW, OH, OW)
@@ -50,14 +45,14 @@ def _direct(rng: np.random.Generator) -> Iterator[Case]:
 
 def _pointwise(rng: np.random.Generator) -> Iterator[Case]:
     for C, CO, L in ((3, 2, 10), (1, 1, 1), (4, 4, 4), (16, 5, 77)):
-        x, weight = _whole(rng, C, L), _whole(rng, CO, C)
+        x, weight = whole(rng, C, L, most=5), whole(rng, CO, C, most=5)
         about = f"with {C} channels to {CO}, {L} pixels"
         yield Case(about, (x, weight, Out(weight @ x), C, L), (rounded_up(L, 8), CO), (8, 1))
 
 
 def _flipped(rng: np.random.Generator) -> Iterator[Case]:
     for H, W, K in ((4, 6, 3), (3, 3, 2), (8, 5, 1)):
-        x, weight = _whole(rng, H, W), _whole(rng, K, K)
+        x, weight = whole(rng, H, W, most=5), whole(rng, K, K, most=5)
         y = _convolved(x[None], weight[None, None])[0]
         args = (x, weight, Out(y), W, K, *y.shape)
         yield Case(f"with {H} x {W}, window {K} x {K}", args, (rounded_up(y.size, 8),), (8,))
@@ -65,7 +60,7 @@ def _flipped(rng: np.random.Generator) -> Iterator[Case]:
 
 def _four(rng: np.random.Generator) -> Iterator[Case]:
     for C, H, W, K in ((2, 4, 6, 3), (1, 3, 3, 2), (3, 7, 8, 2)):
-        x, weight = _whole(rng, C, H, W), _whole(rng, 4, C, K, K)
+        x, weight = whole(rng, C, H, W, most=5), whole(rng, 4, C, K, K, most=5)
         y = _convolved(x, weight)
         OH, OW = y.shape[1:]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernel_exercise import Case, KernelExercise, Out, rounded_up
+from ..kernel_exercise import Case, KernelExercise, Out, rounded_up, whole
 from ..python_exercise import PythonExercise
 from ..spec import Lesson, Prediction
 from .lesson05_im2col import Pair, columns
@@ -29,11 +29,6 @@ def _strides() -> list[int]:
     return [int(_seen(4, 2, 2, 0)[1, 1]), int(_seen(5, 3, 2, 0)[2, 2])]
 
 
-def _whole(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Whole numbers: float32 adds them without rounding, in any order."""
-    return rng.integers(-9, 10, shape).astype("f4")
-
-
 def added_back(col: np.ndarray, C: int, size: Pair, K: Pair, S: Pair, P: Pair, D: Pair) -> np.ndarray:
     """col2im as the transpose of im2col: each element goes to the pixel whose number im2col puts in its place."""
     H, W = size
@@ -48,7 +43,7 @@ def added_back(col: np.ndarray, C: int, size: Pair, K: Pair, S: Pair, P: Pair, D
 def _gathered(rng: np.random.Generator) -> Iterator[Case]:
     for W, K in ((7, 3), (4, 1), (3, 3), (50, 4)):
         OW = W - K + 1
-        col = _whole(rng, K, OW)
+        col = whole(rng, K, OW)
         x = added_back(col[None], 1, (1, W), (1, K), (1, 1), (0, 0), (1, 1)).reshape(W)
         yield Case(f"with {W} pixels, window {K}", (col, Out(x), W, K, OW), (rounded_up(W, 8),), (8,))
 
@@ -56,7 +51,7 @@ def _gathered(rng: np.random.Generator) -> Iterator[Case]:
 def _scattered(rng: np.random.Generator) -> Iterator[Case]:
     for W, K in ((7, 3), (4, 1), (3, 3), (50, 4)):
         OW = W - K + 1
-        col = _whole(rng, K, OW)
+        col = whole(rng, K, OW)
         x = added_back(col[None], 1, (1, W), (1, K), (1, 1), (0, 0), (1, 1)).reshape(W)
         out = Out(x, before=np.zeros(W, "f4"))
         yield Case(f"with {W} pixels, window {K}", (col, out, OW), (rounded_up(OW, 8), K), (8, 1))
@@ -71,7 +66,7 @@ def _everything(rng: np.random.Generator) -> Iterator[Case]:
     ):
         N, C, H, W = shape
         OH, OW = ((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip((H, W), K, S, P, D))
-        col = _whole(rng, N, C * K[0] * K[1], OH * OW)
+        col = whole(rng, N, C * K[0] * K[1], OH * OW)
         args = (col, Out(added_back(col, C, (H, W), K, S, P, D)), C, H, W, *K, *S, *P, *D, OH, OW)
         about = f"with x {shape}, window {K}, stride {S}, padding {P}, dilation {D}"
         yield Case(about, args, (rounded_up(H * W, 64), C, N), (64, 1, 1))
@@ -80,7 +75,7 @@ def _everything(rng: np.random.Generator) -> Iterator[Case]:
 def _weight_gradient(f: Any) -> str:
     rng = np.random.default_rng(7)
     for N, CO, K, L in ((2, 3, 4, 5), (1, 1, 2, 3), (3, 2, 6, 6)):
-        dy, col = _whole(rng, N, CO, L), _whole(rng, N, K, L)
+        dy, col = whole(rng, N, CO, L), whole(rng, N, K, L)
         expected = sum(dy[n] @ col[n].T for n in range(N))
         found = np.asarray(f(dy, col))
         shapes = f"dy {dy.shape}, col {col.shape}"
