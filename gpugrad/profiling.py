@@ -94,9 +94,12 @@ class Profile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        if self._token is None:
+            raise RuntimeError("profile: its block is not open; write `with gg.profile() as p:` around what to time")
+        token, self._token = self._token, None
         self._handle.remove()
-        _active.reset(self._token)
         try:
+            _active.reset(token)
             self._collect()
         finally:
             for device in self._held:

@@ -150,6 +150,18 @@ def test_a_block_is_used_once():
         pass
 
 
+def test_a_block_that_is_not_open_cannot_end():
+    device = gg.current_device()
+    queue, p = device.queue, gg.profile()
+    with pytest.raises(RuntimeError, match="its block is not open"):
+        p.__exit__(None, None, None)
+    with p:
+        K.elementwise("add", array(4), array(4))
+    with pytest.raises(RuntimeError, match="its block is not open"):
+        p.__exit__(None, None, None)
+    assert device.queue is queue and len(p) == 1
+
+
 def test_peaks_are_measured_once_and_not_seen_by_a_profile():
     device = gg.current_device()
     device.cache.pop("peaks", None)
