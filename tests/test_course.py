@@ -350,6 +350,8 @@ def test_show_gives_a_kernel_with_the_comment_above_it_from_its_file():
     assert lines[0] == "kernels/reduce.cl"
     assert lines[1].endswith("/* The plain loop: one work-item makes one element of out. */")
     assert lines[-1].endswith("| }")
+    lines = repr(course.show("optim.cl", "sgd_element")).split("\n")  # a function that kernels call
+    assert "/* p -= lr (g + weight_decay p) */" in lines[1] and "void sgd_element(" in lines[2]
     with pytest.raises(ValueError, match="no kernel 'serial'; it has reduce_serial"):
         course.show("reduce.cl", "serial")
 

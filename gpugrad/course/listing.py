@@ -19,7 +19,7 @@ class Listing:
 def show(file: str, name: str | None = None) -> Listing:
     """A kernel of the package with the comment above it, from its file: `course.show("reduce.cl", "reduce_serial")`.
 
-    Without a name, the file's head comment.
+    A function that kernels call is shown in the same way. Without a name, the file's head comment.
     """
     from ..program import source_text
 
@@ -28,7 +28,7 @@ def show(file: str, name: str | None = None) -> Listing:
     if name is None:
         start, end = 0, next((i for i, line in enumerate(lines) if line.rstrip().endswith("*/")), 0)
     else:
-        at = [i for i, line in enumerate(lines) if re.match(rf"(__kernel|inline)\b.*\b{re.escape(name)}\(", line)]
+        at = [i for i, line in enumerate(lines) if re.match(rf"(__kernel|inline|void)\b.*\b{re.escape(name)}\(", line)]
         if not at:
             there = re.findall(r"^__kernel void (\w+)", text, re.MULTILINE)
             raise ValueError(f"show: {file} has no kernel {name!r}; it has {', '.join(there)}")
