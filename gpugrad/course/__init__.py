@@ -3,10 +3,10 @@
 In a notebook, `from gpugrad import course` brings two cell magics along: `%%kernel` takes the OpenCL C text below it as
 a kernel, or, given an exercise's number, as its answer; `%%answer` does so with Python text.
 
-spec.py, kernel_exercise.py and python_exercise.py say what an exercise is and check answers; exercises/ holds those
-of each lesson, solutions/ their answers; progress.py remembers; listing.py shows kernels from their files, glossary.md
-explains words, pictures.py draws recorded launches, timing.py measures, lab.py opens the lessons, grade.py goes through
-a class's notebooks.
+spec.py, kernel_exercise.py and python_exercise.py say what an exercise is and check answers; exercises/ holds those of
+each lesson, solutions/ their answers; progress.py remembers; own.py brings back your kernels for lesson 14; listing.py
+shows kernels from their files, glossary.md explains words, pictures.py draws recorded launches, timing.py measures,
+lab.py opens the lessons, grade.py goes through a class's notebooks.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from .catalog import exercise, lessons
 from .catalog import solution as _solution
 from .glossary import meaning
 from .listing import show
+from .own import mine
 from .pictures import curves, phases, readers, writers
 from .spec import Verdict
 from .timing import seconds
 
 __all__ = [
-    "check", "curves", "exercise", "explain", "hint", "lessons", "phases", "readers", "saved", "seconds", "show",
-    "solution", "writers",
+    "check", "curves", "exercise", "explain", "hint", "lessons", "mine", "phases", "readers", "saved", "seconds",
+    "show", "solution", "writers",
 ]  # fmt: skip
 
 _hinted: dict[str, int] = {}
