@@ -20,7 +20,7 @@ SIGN = {"load": "r", "store": "w", "atomic": "a"}
 class LaunchView(Figure):
     """A recorded launch, step by step. `work_item` (a flat number) and `step` say where one is."""
 
-    _esm = script("tree.js", "stepper.js")
+    _esm = script("tree.js", "recording.js", "step_words.js", "stepper.js")
     work_item = traitlets.Int(0).tag(sync=True)
     step = traitlets.Int(0, min=0).tag(sync=True)
     position = ("work_item", "step")

@@ -21,7 +21,7 @@ class MapFigure(Explorer):
     """`pos` numbers what the slider goes through. `relation`, `names` and `shapes` (of the inputs, then of the output)
     are set by `compute`."""
 
-    _esm = script("links.js", "map.js")
+    _esm = script("links.js", "map_kinds.js", "map.js")
     pos = traitlets.Int(0, min=0).tag(sync=True)
     position = ("pos",)
     relation: Relation

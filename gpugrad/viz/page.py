@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import Any
 
-SHARED = ("core.js", "grid.js", "controls.js", "source.js")
+SHARED = ("core.js", "minimap.js", "grid.js", "controls.js", "source.js")
 
 # A model as anywidget's, but with nobody behind it.
 SHIM = """

@@ -22,7 +22,7 @@ LEAD = (
 class Timeline(Figure):
     """`pos` is the launch, in the order in which they ran."""
 
-    _esm = script("timeline.js")
+    _esm = script("roofline.js", "timeline.js")
     pos = traitlets.Int(0, min=0).tag(sync=True)
     position = ("pos",)
 

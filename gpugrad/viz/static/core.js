@@ -19,18 +19,28 @@ export const quiet = element => {
   return element;
 };
 
-const ARRAYS = { u1: Uint8Array, i1: Int8Array, u2: Uint16Array, i2: Int16Array, u4: Uint32Array, i4: Int32Array, f4: Float32Array, f8: Float64Array };
+const ARRAYS = {
+  u1: Uint8Array,
+  i1: Int8Array,
+  u2: Uint16Array,
+  i2: Int16Array,
+  u4: Uint32Array,
+  i4: Int32Array,
+  f4: Float32Array,
+  f8: Float64Array,
+};
 
 /** An array as Python packs it: {type, data}, little-endian and in base64, so that NaN and infinity survive. */
 export function unpack(packed) {
   if (packed == null) return null;
   if (packed.fill != null) return new ARRAYS[packed.type](packed.length).fill(packed.fill);
-  const text = atob(packed.data), bytes = new Uint8Array(text.length);
+  const text = atob(packed.data);
+  const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   return new ARRAYS[packed.type](bytes.buffer);
 }
 
-/** A short number, with a true minus sign: five characters, but for a tiny one's exponent; nothing recorded is a dot. */
+/** A short number, with a true minus sign: five characters, more for a tiny one's exponent; nothing is a dot. */
 export function num(v) {
   if (v == null) return "·";
   if (Number.isNaN(v)) return "NaN";
@@ -44,6 +54,7 @@ export function num(v) {
 }
 
 export const CELL = 28;
+export const SMALL = 688; // narrower figures are a phone's: tokens.css makes their cells smaller
 
 /** The cell width in which each of these values fits. */
 export function fit(values) {
@@ -66,22 +77,40 @@ export function bracket(name, i, shape) {
 }
 
 /** A sentence's parts: text, {code}, or {v: sign, t: verb}. */
-export const say = (...parts) => parts.flat(3).filter(part => part != null).map(part =>
-  typeof part === "string" ? part : part.code != null ? html("code", {}, part.code) : html("span", { class: "v " + part.v }, part.t));
+export function say(...parts) {
+  const element = part => {
+    if (typeof part === "string") return part;
+    return part.code != null ? html("code", {}, part.code) : html("span", { class: "v " + part.v }, part.t);
+  };
+  return parts
+    .flat(Infinity)
+    .filter(part => part != null)
+    .map(element);
+}
 
 /** A legend. items: [class of a sign or null, what stands in it, what it means]. */
-export const key = items => html("div", { class: "key", role: "group", "aria-label": "legend" }, ...items.map(([sign, glyph, text]) =>
-  html("span", {}, sign ? html("span", { class: "v " + sign }, glyph) : html("b", { class: "mono" }, glyph, " "), text)));
+export function key(items) {
+  const sign = (cls, glyph) =>
+    cls ? html("span", { class: "v " + cls }, glyph) : html("b", { class: "mono" }, glyph, " ");
+  const entries = items.map(([cls, glyph, text]) => html("span", {}, sign(cls, glyph), text));
+  return html("div", { class: "key", role: "group", "aria-label": "legend" }, ...entries);
+}
 
 export const product = shape => shape.reduce((a, b) => a * b, 1);
 
 /** A figure in its order: title, lead, options, player and sentence, pictures, legend, where the data came from. */
 export function figure({ data, options = [], player, sentence, pictures, legend }) {
-  return html("section", { class: "gg", "aria-label": data.title },
-    html("h3", {}, data.title), html("p", { class: "lead" }, data.lead),
+  return html(
+    "section",
+    { class: "gg", "aria-label": data.title },
+    html("h3", {}, data.title),
+    html("p", { class: "lead" }, data.lead),
     options.length ? html("div", { class: "bar opts" }, ...options) : null,
-    html("div", { class: "head" }, player?.el, sentence?.el), ...pictures,
-    legend ? key(legend) : null, html("footer", {}, data.caption));
+    html("div", { class: "head" }, player?.el, sentence?.el),
+    ...pictures,
+    legend ? key(legend) : null,
+    html("footer", {}, data.caption),
+  );
 }
 
 /** Draws a figure now, and again when its data changes; what had the focus gets it again. */
@@ -93,17 +122,27 @@ export function mount(draw) {
       stop();
       el.replaceChildren();
       stop = draw(model, el);
-      if (focus) [...el.querySelectorAll("[aria-label]")].find(e => e.getAttribute("aria-label") === focus)?.focus({ preventScroll: true });
+      if (focus)
+        [...el.querySelectorAll("[aria-label]")]
+          .find(e => e.getAttribute("aria-label") === focus)
+          ?.focus({ preventScroll: true });
     };
     redraw();
     model.on("change:data", redraw);
-    return () => { stop(); model.off("change:data", redraw); };
+    return () => {
+      stop();
+      model.off("change:data", redraw);
+    };
   };
 }
 
 /** Counts beside each other, as bars with their numbers. rows: {name, value, text, now}. */
 export function bars({ title, note = "", rows }) {
   const most = Math.max(1, ...rows.map(x => x.value));
-  return html("div", { class: "bars" }, html("h4", {}, title + " ", html("small", {}, note)), ...rows.map(x =>
-    html("div", { class: "barrow" + (x.now ? " now" : "") }, html("span", {}, x.name), html("i", { style: `width:${Math.max(0.5, x.value / most * 100)}%` }), html("span", { class: "mono" }, x.text))));
+  const row = x => {
+    const bar = html("i", { style: `width:${Math.max(0.5, (x.value / most) * 100)}%` });
+    const cls = "barrow" + (x.now ? " now" : "");
+    return html("div", { class: cls }, html("span", {}, x.name), bar, html("span", { class: "mono" }, x.text));
+  };
+  return html("div", { class: "bars" }, html("h4", {}, title + " ", html("small", {}, note)), ...rows.map(row));
 }

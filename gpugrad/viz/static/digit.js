@@ -3,24 +3,113 @@ import { html, figure, mount, quiet, say, svg, unpack } from "./core.js";
 import { button, choice, sentence } from "./controls.js";
 import { answer, layers } from "./network.js";
 
+const SIDE = 28; // pixels of the image
+const PIXEL = 10; // of the drawing
+const WAYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
+const HELP = "arrows move the pen, space puts it down or lifts it, Delete clears";
+
+/** Ink around a point, fading at its edge. */
+function ink(pixels, cx, cy) {
+  for (let y = Math.max(0, Math.floor(cy - 2)); y < Math.min(SIDE, cy + 2); y++)
+    for (let x = Math.max(0, Math.floor(cx - 2)); x < Math.min(SIDE, cx + 2); x++) {
+      const far = Math.hypot(x + 0.5 - cx, y + 0.5 - cy);
+      const v = Math.max(0, Math.min(1, 1.75 - far)) * 255;
+      if (v > pixels[y * SIDE + x]) pixels[y * SIDE + x] = v;
+    }
+}
+
+/**
+ * The pad. With a mouse, a finger, or the keyboard: it calls begin() where a drawing starts, stroke(x, y) for each
+ * point of a line, and clear(). paint(pixels) shows an image.
+ */
+function drawingPad(live, { begin, stroke, clear }) {
+  const square = i => ({ x: (i % SIDE) * PIXEL, y: Math.floor(i / SIDE) * PIXEL, width: PIXEL, height: PIXEL });
+  const cells = Array.from({ length: SIDE * SIDE }, (_, i) => svg("rect", { ...square(i), class: "px" }));
+  const all = SIDE * PIXEL;
+  const edge = svg("rect", { x: 0, y: 0, width: all, height: all, class: "edge" });
+  const pen = svg("circle", { class: "pen", r: 12 });
+  const name = live ? `the drawing: ${HELP}` : "the drawing";
+  const role = { role: live ? "application" : "img", "aria-label": name, tabindex: live ? 0 : null };
+  const el = svg(
+    "svg",
+    { class: "pad" + (live ? " live" : ""), viewBox: `0 0 ${all} ${all}`, ...role },
+    edge,
+    ...cells,
+  );
+  const paint = pixels => cells.forEach((c, i) => c.setAttribute("fill-opacity", (pixels[i] / 255).toFixed(2)));
+  if (!live) return { el, paint };
+
+  quiet(el).append(pen);
+  const at = { x: SIDE / 2, y: 6, down: false };
+  const place = () => {
+    pen.setAttribute("cx", at.x * PIXEL);
+    pen.setAttribute("cy", at.y * PIXEL);
+    pen.classList.toggle("down", at.down);
+  };
+  place();
+  const point = e => {
+    const box = el.getBoundingClientRect();
+    stroke(((e.clientX - box.left) / box.width) * SIDE, ((e.clientY - box.top) / box.height) * SIDE);
+  };
+  el.addEventListener("pointerdown", e => {
+    el.setPointerCapture(e.pointerId);
+    begin();
+    point(e);
+    e.preventDefault();
+  });
+  el.addEventListener("pointermove", e => {
+    if (e.buttons) for (const p of e.getCoalescedEvents?.() ?? [e]) point(p);
+  });
+  el.addEventListener("keydown", e => {
+    const way = WAYS[e.key];
+    const known = way || [" ", "Enter", "Delete", "Backspace"].includes(e.key);
+    if (!known) return;
+    e.preventDefault();
+    if (e.key === "Delete" || e.key === "Backspace") clear();
+    else if (!way) {
+      at.down = !at.down;
+      if (at.down) begin();
+    } else {
+      at.x = Math.max(1, Math.min(SIDE - 1, at.x + way[0]));
+      at.y = Math.max(1, Math.min(SIDE - 1, at.y + way[1]));
+    }
+    place();
+    if (at.down) stroke(at.x, at.y);
+  });
+  el.addEventListener("blur", () => {
+    at.down = false;
+    place();
+  });
+  return { el, paint };
+}
+
 function draw(model, el) {
-  const d = model.get("data"), live = model.get("live"), pixels = new Uint8Array(unpack(d.image)), S = 10, line = sentence();
-  const cells = Array.from({ length: 784 }, (_, i) => svg("rect", { x: i % 28 * S, y: Math.floor(i / 28) * S, width: S, height: S, class: "px" }));
-  const pad = svg("svg", { class: "pad" + (live ? " live" : ""), viewBox: "0 0 280 280", role: "img", "aria-label": "the drawing" }, svg("rect", { x: 0, y: 0, width: 280, height: 280, class: "edge" }), ...cells);
-  const bars = answer(), maps = layers();
-  let waiting = null, busy = false, digit = d.drawn ? null : model.get("choice");
-  const paint = () => cells.forEach((c, i) => c.setAttribute("fill-opacity", (pixels[i] / 255).toFixed(2)));
+  const d = model.get("data");
+  const live = model.get("live");
+  const pixels = new Uint8Array(unpack(d.image));
+  const line = sentence();
+  const bars = answer();
+  const maps = layers();
+  let waiting = null;
+  let busy = false;
+  let digit = d.drawn ? null : model.get("choice"); // which recorded one is on the pad
+
   const tell = seen => {
-    const p = seen.probabilities, order = p.map((v, k) => k).sort((a, b) => p[b] - p[a] || a - b), of = k => (100 * p[k]).toFixed(1) + " %";
-    bars.show(p); maps.show(seen.layers);
-    el.dataset.said = order[0];
-    if (p.includes(null)) { line.set(say("The network gives no number (NaN): look for the first layer that is empty.")); return; }
-    line.set(say("The network says ", { v: "w", t: String(order[0]) }, `: ${of(order[0])}. Next comes ${order[1]}: ${of(order[1])}.`));
+    const p = seen.probabilities;
+    const [first, second] = p.map((v, k) => k).sort((a, b) => p[b] - p[a] || a - b);
+    const of = k => (100 * p[k]).toFixed(1) + " %";
+    const none = "The network gives no number (NaN): look for the first layer that is empty.";
+    const next = `: ${of(first)}. Next comes ${second}: ${of(second)}.`;
+    bars.show(p);
+    maps.show(seen.layers);
+    el.dataset.said = first;
+    line.set(p.includes(null) ? say(none) : say("The network says ", { v: "w", t: String(first) }, next));
   };
   // One question at a time: the newest drawing waits until the last answer is here.
   const ask = () => {
-    if (busy) { waiting = true; return; }
-    busy = true; waiting = false;
+    waiting = busy;
+    if (busy) return;
+    busy = true;
     model.send({ ask: "image", pixels: btoa(String.fromCharCode(...pixels)) });
   };
   const heard = m => {
@@ -30,36 +119,70 @@ function draw(model, el) {
     if (waiting) ask();
   };
   model.on("msg:custom", heard);
-  const stroke = e => {
-    const box = pad.getBoundingClientRect(), cx = (e.clientX - box.left) / box.width * 28, cy = (e.clientY - box.top) / box.height * 28;
-    for (let y = Math.max(0, Math.floor(cy - 2)); y < Math.min(28, cy + 2); y++) for (let x = Math.max(0, Math.floor(cx - 2)); x < Math.min(28, cx + 2); x++) {
-      const far = Math.hypot(x + 0.5 - cx, y + 0.5 - cy), v = Math.max(0, Math.min(1, 1.75 - far)) * 255;
-      if (v > pixels[y * 28 + x]) pixels[y * 28 + x] = v;
-    }
-    digit = null; pick.update();
-    paint(); ask();
+
+  const drawn = () => {
+    digit = null;
+    pick.update();
+    pad.paint(pixels);
+    ask();
   };
-  if (live) {
-    pad.addEventListener("pointerdown", e => { pad.setPointerCapture(e.pointerId); if (digit != null) pixels.fill(0); stroke(e); e.preventDefault(); });
-    pad.addEventListener("pointermove", e => { if (e.buttons) for (const p of e.getCoalescedEvents?.() ?? [e]) stroke(p); });
-  }
+  const clear = () => {
+    pixels.fill(0);
+    drawn();
+  };
+  const pad = drawingPad(live, {
+    begin() {
+      if (digit != null) pixels.fill(0);
+    },
+    stroke(x, y) {
+      ink(pixels, x, y);
+      drawn();
+    },
+    clear,
+  });
+  const put = seen => {
+    pixels.set(unpack(seen.image));
+    pad.paint(pixels);
+  };
   const take = k => {
-    digit = k; model.set("choice", k); model.save_changes();
+    digit = k;
+    model.set("choice", k);
+    model.save_changes();
     const seen = model.get("store")?.[k];
-    if (seen) { pixels.set(unpack(seen.image)); paint(); tell(seen); } else { model.send({ ask: "example", digit: k }); model.on("msg:custom", once); }
+    if (seen) {
+      put(seen);
+      tell(seen);
+      return;
+    }
+    model.on("msg:custom", once);
+    model.send({ ask: "example", digit: k });
   };
-  const once = m => { if (m.seen) { pixels.set(unpack(m.seen.image)); paint(); model.off("msg:custom", once); } };
-  const pick = choice("recorded", Array.from({ length: 10 }, (_, k) => [k, String(k)]), () => digit, take);
-  const clear = quiet(button("clear", "clear the pad", () => { pixels.fill(0); digit = null; pick.update(); paint(); ask(); }));
-  clear.disabled = !live;
+  const once = m => {
+    if (!m.seen) return;
+    put(m.seen);
+    model.off("msg:custom", once);
+  };
+  const ten = Array.from({ length: 10 }, (_, k) => [k, String(k)]);
+  const pick = choice("recorded", ten, () => digit, take);
+  const wipe = button("clear", "clear the pad", clear, { disabled: !live });
   const note = live ? "" : "Drawing needs the device: works in a running notebook. Here are ten recorded digits.";
-  el.append(figure({ data: d, options: [pick.el, clear, html("small", { class: "closed" }, note)], sentence: line,
-    pictures: [html("div", { class: "digit" }, html("div", {}, html("h4", {}, "image ", html("small", {}, live ? "28×28: draw here" : "28×28")), pad), bars.el), maps.el] }));
-  paint(); tell(d);
+  const options = [pick.el, wipe, html("small", { class: "closed" }, note)];
+  const hint = live ? "28×28: draw here; keys work too" : "28×28";
+  const image = html("div", { title: live ? HELP : "" }, html("h4", {}, "image ", html("small", {}, hint)), pad.el);
+  const pictures = [html("div", { class: "digit" }, image, bars.el), maps.el];
+  el.append(figure({ data: d, options, sentence: line, pictures }));
+  pad.paint(pixels);
+  tell(d);
   const again = new ResizeObserver(() => maps.again());
   again.observe(maps.el);
   const theme = matchMedia("(prefers-color-scheme: dark)");
   theme.addEventListener("change", maps.again);
-  return () => { again.disconnect(); theme.removeEventListener("change", maps.again); model.off("msg:custom", heard); model.off("msg:custom", once); };
+  return () => {
+    again.disconnect();
+    theme.removeEventListener("change", maps.again);
+    model.off("msg:custom", heard);
+    model.off("msg:custom", once);
+  };
 }
+
 export default { render: mount(draw) };

@@ -1,22 +1,32 @@
 // A network's answer: a bar for each digit, and each layer's values as small maps, drawn in the ink of the theme.
 import { html, unpack } from "./core.js";
 
-const rgb = el => (getComputedStyle(el).color.match(/[\d.]+/g) ?? [0, 0, 0]).slice(0, 3).map(Number);
+/** The colour of a figure's text, as three numbers. */
+export const inkOf = el => (getComputedStyle(el).color.match(/[\d.]+/g) ?? [0, 0, 0]).slice(0, 3).map(Number);
 
 /** Draws n maps of h x w bytes beside each other into a canvas; what is dark on paper is light on a dark page. */
 export function montage(canvas, values, n, h, w, size, ink) {
-  const gap = 4, per = Math.max(1, Math.floor(((canvas.parentNode?.clientWidth || 820) + gap) / (size + gap))), rows = Math.ceil(n / per), columns = Math.min(n, per);
+  const gap = 4;
+  const per = Math.max(1, Math.floor(((canvas.parentNode?.clientWidth || 820) + gap) / (size + gap)));
+  const rows = Math.ceil(n / per);
+  const columns = Math.min(n, per);
   const ratio = window.devicePixelRatio || 1;
-  canvas.width = (columns * (size + gap) - gap) * ratio; canvas.height = (rows * (size + gap) - gap) * ratio;
-  canvas.style.width = canvas.width / ratio + "px"; canvas.style.height = canvas.height / ratio + "px";
-  const c = canvas.getContext("2d"), one = document.createElement("canvas"), ctx = one.getContext("2d");
-  one.width = w; one.height = h;
+  canvas.width = (columns * (size + gap) - gap) * ratio;
+  canvas.height = (rows * (size + gap) - gap) * ratio;
+  canvas.style.width = canvas.width / ratio + "px";
+  canvas.style.height = canvas.height / ratio + "px";
+  const c = canvas.getContext("2d");
+  const one = document.createElement("canvas");
+  const ctx = one.getContext("2d");
+  one.width = w;
+  one.height = h;
   c.imageSmoothingEnabled = false;
   for (let k = 0; k < n; k++) {
     const image = ctx.createImageData(w, h);
     for (let i = 0; i < h * w; i++) image.data.set([...ink, values[k * h * w + i]], 4 * i);
     ctx.putImageData(image, 0, 0);
-    const x = k % per * (size + gap) * ratio, y = Math.floor(k / per) * (size + gap) * ratio;
+    const x = (k % per) * (size + gap) * ratio;
+    const y = Math.floor(k / per) * (size + gap) * ratio;
     c.drawImage(one, x, y, size * ratio, size * ratio);
     c.strokeStyle = `rgba(${ink}, .28)`;
     c.strokeRect(x + 0.5, y + 0.5, size * ratio - 1, size * ratio - 1);
@@ -25,12 +35,21 @@ export function montage(canvas, values, n, h, w, size, ink) {
 
 /** probabilities as bars; show(list) redraws them. */
 export function answer() {
-  const rows = Array.from({ length: 10 }, (_, d) => { const bar = html("i"), said = html("span", { class: "mono" }); return { d, bar, said, el: html("div", { class: "barrow" }, html("span", { class: "mono" }, String(d)), html("div", { class: "track" }, bar), said) }; });
+  const rows = Array.from({ length: 10 }, (_, d) => {
+    const bar = html("i");
+    const said = html("span", { class: "mono" });
+    const name = html("span", { class: "mono" }, String(d));
+    return { bar, said, el: html("div", { class: "barrow" }, name, html("div", { class: "track" }, bar), said) };
+  });
   return {
     el: html("div", { class: "answer" }, html("h4", {}, "probability"), ...rows.map(r => r.el)),
     show(p) {
       const best = p.includes(null) ? -1 : p.indexOf(Math.max(...p));
-      rows.forEach(r => { const v = p[r.d]; r.bar.style.width = 100 * v + "%"; r.said.textContent = v == null ? "NaN" : (100 * v).toFixed(1) + " %"; r.el.classList.toggle("now", r.d === best); });
+      rows.forEach((r, d) => {
+        r.bar.style.width = 100 * p[d] + "%";
+        r.said.textContent = p[d] == null ? "NaN" : (100 * p[d]).toFixed(1) + " %";
+        r.el.classList.toggle("now", d === best);
+      });
     },
   };
 }
@@ -38,20 +57,31 @@ export function answer() {
 /** The layers below each other; show(list) redraws them. */
 export function layers() {
   const el = html("div", { class: "layers" });
-  let canvases = [], last = null;
+  let canvases = [];
+  let last = null;
+  const layer = (l, k) => {
+    const size = l.shape.length === 3 ? `${l.shape[0]} maps of ${l.shape[1]}×${l.shape[2]}` : `${l.shape[0]} numbers`;
+    return html("div", { class: "layer" }, html("h4", {}, l.name + " ", html("small", {}, size)), canvases[k]);
+  };
+  const drawLayer = (l, k, ink) => {
+    const v = unpack(l.values);
+    const lit = v.reduce((n, x) => n + (x > 12), 0);
+    const said = `${lit} of ${v.length} values light up, the largest is ${l.most.toFixed(2)}`;
+    canvases[k].setAttribute("aria-label", `${l.name}: ${said}`);
+    if (l.shape.length === 3) montage(canvases[k], v, ...l.shape, 46, ink);
+    else montage(canvases[k], v, v.length, 1, 1, 12, ink);
+  };
   const show = list => {
     last = list;
     if (canvases.length !== list.length) {
       canvases = list.map(() => html("canvas", { role: "img" }));
-      el.replaceChildren(...list.map((l, k) => html("div", { class: "layer" }, html("h4", {}, l.name + " ", html("small", {}, l.shape.length === 3 ? `${l.shape[0]} maps of ${l.shape[1]}×${l.shape[2]}` : `${l.shape[0]} numbers`)), canvases[k])));
+      el.replaceChildren(...list.map(layer));
     }
-    const ink = rgb(el);
-    list.forEach((l, k) => {
-      const v = unpack(l.values);
-      canvases[k].setAttribute("aria-label", `${l.name}: ${v.reduce((n, x) => n + (x > 12), 0)} of ${v.length} values light up, the largest is ${l.most.toFixed(2)}`);
-      if (l.shape.length === 3) montage(canvases[k], v, l.shape[0], l.shape[1], l.shape[2], 46, ink);
-      else montage(canvases[k], v, v.length, 1, 1, 12, ink);
-    });
+    const ink = inkOf(el);
+    list.forEach((l, k) => drawLayer(l, k, ink));
   };
-  return { el, show, again: () => { if (last) show(last); } };
+  const again = () => {
+    if (last) show(last);
+  };
+  return { el, show, again };
 }

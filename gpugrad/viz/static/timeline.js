@@ -1,78 +1,169 @@
 // A timeline: each launch a bar in the row of its family; what the families reached; the roofline.
 import { figure, html, mount, say, svg } from "./core.js";
 import { player, sentence } from "./controls.js";
+import { roofline } from "./roofline.js";
 
-const time = us => us >= 1000 ? `${(us / 1000).toPrecision(3)} ms` : `${us.toPrecision(3)} µs`;
-const rate = v => v >= 100 ? Math.round(v).toLocaleString("en") : v.toPrecision(2);
+const NAMES = 138; // how wide the families' names are
+const ROW = 24;
+const TICK = 64; // the least between two times
+const time = us => (us >= 1000 ? `${(us / 1000).toPrecision(3)} ms` : `${us.toPrecision(3)} µs`);
+const rate = v => (v >= 100 ? Math.round(v).toLocaleString("en") : v.toPrecision(2));
 
-function draw(model, el) {
-  const d = model.get("data"), L = d.launches, line = sentence(), LEFT = 138, ROW = 24;
-  let pos = Math.min(model.get("pos"), L.length - 1);
+/** The launches by family, the one that takes longest first. */
+function families(launches) {
   const groups = new Map();
-  const count = (sum, t) => { sum.us += t.us; sum.bytes += t.bytes ?? 0; sum.flops += t.flops ?? 0; };
   const nothing = () => ({ us: 0, bytes: 0, flops: 0 });
-  L.forEach((t, i) => {
-    if (!groups.has(t.family)) groups.set(t.family, { name: t.family, us: 0, n: 0, moved: nothing(), computed: nothing(), both: nothing() });
+  const count = (sum, t) => {
+    sum.us += t.us;
+    sum.bytes += t.bytes ?? 0;
+    sum.flops += t.flops ?? 0;
+  };
+  for (const t of launches) {
+    if (!groups.has(t.family))
+      groups.set(t.family, { name: t.family, us: 0, n: 0, moved: nothing(), computed: nothing(), both: nothing() });
     const g = groups.get(t.family);
-    g.us += t.us; g.n++; t.i = i;
+    g.us += t.us;
+    g.n++;
     if (t.bytes != null) count(g.moved, t);
     if (t.flops != null) count(g.computed, t);
-    if (t.bytes && t.flops) count(g.both, t);      // a point of the roofline needs both, of the same launches
-  });
-  const rows = [...groups.values()].sort((a, b) => b.us - a.us), total = rows.reduce((s, g) => s + g.us, 0), end = Math.max(...L.map(t => t.at + t.us));
-  rows.forEach((g, k) => { g.row = k; });
-  const root = svg("svg", { class: "timeline", role: "img", "aria-label": `${L.length} launches in ${rows.length} families` });
-  const set = p => { pos = p; model.set("pos", p); model.save_changes(); paint(); };
-  const pl = player({ label: "launch", get: () => pos, set, text: p => `launch ${p + 1} of ${L.length}`, pace: 350 });
-  let bars = [];
-  function build() {
-    const W = Math.max(320, root.parentNode.clientWidth || 832), X = us => LEFT + us / end * (W - LEFT - 8), H = rows.length * ROW + 26;
-    root.replaceChildren();
-    root.setAttribute("viewBox", `0 0 ${W} ${H}`); root.setAttribute("width", W); root.setAttribute("height", H);
-    rows.forEach((g, k) => root.append(svg("text", { class: "side", x: LEFT - 10, y: k * ROW + 12 }, g.name.length > 17 ? g.name.slice(0, 16) + "…" : g.name), svg("path", { class: "lat", d: `M${LEFT} ${k * ROW + ROW - 0.5}H${W}` })));
-    const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].flatMap(v => [v, v * 1000]).sort((a, b) => a - b).find(v => end / v <= 8) ?? end;
-    for (let t = 0; t <= end; t += step) root.append(svg("path", { class: "lat", d: `M${X(t)} 0V${rows.length * ROW + 4}` }), svg("text", { class: "ax", x: X(t), y: rows.length * ROW + 14 }, t ? time(t) : "0"));
-    bars = L.map((t, i) => svg("rect", { class: "launch", "data-i": i, x: X(t.at), y: groups.get(t.family).row * ROW + 4, width: Math.max(1.5, X(t.at + t.us) - X(t.at)), height: ROW - 9 }, svg("title", {}, `${t.kernel}: ${time(t.us)}`)));
-    root.append(...bars);
+    if (t.bytes && t.flops) count(g.both, t); // a point of the roofline needs both, of the same launches
   }
-  root.addEventListener("click", e => { const i = e.target.dataset?.i; if (i != null) { pl.stop(); set(+i); } });
-  const of = (v, peak) => `${rate(v)} (${Math.round(100 * v / peak)} % of the peak)`;
+  const rows = [...groups.values()].sort((a, b) => b.us - a.us);
+  rows.filter(g => g.both.us).forEach((g, k) => (g.disc = k + 1));
+  return rows;
+}
+
+/** The bars over time, for a page of this width -> the bars. */
+function drawBars(root, launches, rows, width) {
+  const end = Math.max(...launches.map(t => t.at + t.us));
+  const X = us => NAMES + (us / end) * (width - NAMES - 8);
+  const bottom = rows.length * ROW;
+  const line = d => svg("path", { class: "lat", d });
+  root.replaceChildren();
+  root.setAttribute("viewBox", `0 0 ${width} ${bottom + 26}`);
+  root.setAttribute("width", width);
+  root.setAttribute("height", bottom + 26);
+  rows.forEach((g, k) => {
+    const name = g.name.length > 17 ? g.name.slice(0, 16) + "…" : g.name;
+    root.append(svg("text", { class: "side", x: NAMES - 10, y: k * ROW + 12 }, name));
+    root.append(line(`M${NAMES} ${k * ROW + ROW - 0.5}H${width}`));
+  });
+  const most = Math.max(1, Math.floor((width - NAMES) / TICK));
+  const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5];
+  const step = steps.find(v => end / v <= most) ?? end;
+  for (let t = 0; t <= end; t += step) {
+    const label = svg("text", { class: "ax", x: X(t), y: bottom + 14 }, t ? time(t) : "0");
+    if (X(t) > width - 28) label.setAttribute("style", "text-anchor:end");
+    root.append(line(`M${X(t)} 0V${bottom + 4}`), label);
+  }
+  const bars = launches.map((t, i) => {
+    const y = rows.findIndex(g => g.name === t.family) * ROW + 4;
+    const size = { x: X(t.at), y, width: Math.max(1.5, X(t.at + t.us) - X(t.at)), height: ROW - 9 };
+    return svg("rect", { class: "launch", "data-i": i, ...size }, svg("title", {}, `${t.kernel}: ${time(t.us)}`));
+  });
+  root.append(...bars);
+  return bars;
+}
+
+/** What each family took and reached, in all, and what the device can do. */
+function rates(rows, peaks) {
+  const total = rows.reduce((s, g) => s + g.us, 0);
+  const launches = rows.reduce((s, g) => s + g.n, 0);
+  const row = (tag, cells) => html("tr", {}, ...cells.map(c => html(tag, {}, c)));
+  const share = g => {
+    const percent = (100 * g.us) / total;
+    const bar = html("span", { class: "share" }, html("i", { style: `width:${percent}%` }));
+    return html("span", {}, bar, ` ${percent.toFixed(1)} %`);
+  };
+  const family = g => {
+    const disc = g.disc ? html("span", { class: "disc" }, String(g.disc)) : "";
+    const gbs = g.moved.us ? rate(g.moved.bytes / g.moved.us / 1e3) : "";
+    const gflops = g.computed.us ? rate(g.computed.flops / g.computed.us / 1e3) : "";
+    return row("td", [disc, g.name, String(g.n), time(g.us), share(g), gbs, gflops]);
+  };
+  const all = row("td", ["", "all", String(launches), time(total), "", "", ""]);
+  const peak = row("td", ["", "device’s peak", "", "", "", rate(peaks.gbs), rate(peaks.gflops)]);
+  const head = row("th", ["", "family", "launches", "time", "share", "GB/s", "GFLOP/s"]);
+  const [top, body, foot] = [
+    html("thead", {}, head),
+    html("tbody", {}, ...rows.map(family)),
+    html("tfoot", {}, all, peak),
+  ];
+  return html("table", { class: "rates" }, top, body, foot);
+}
+
+/** One launch in words: how long, and how near the device's peaks. */
+function inWords(t, peaks) {
+  const of = (amount, unit, peak) => {
+    if (amount == null || !t.us) return "";
+    const v = amount / t.us / 1e3;
+    return `; ${rate(v)} ${unit} (${Math.round((100 * v) / peak)} % of the peak)`;
+  };
+  const reached = of(t.bytes, "GB/s", peaks.gbs) + of(t.flops, "GFLOP/s", peaks.gflops);
+  const took = ` (${t.family}${t.variant}) takes ${time(t.us)}, from ${time(t.at || 0)} on${reached}. `;
+  return say({ code: t.kernel }, took, { v: "note", t: t.shapes || "no arrays" });
+}
+
+function draw(model, el) {
+  const d = model.get("data");
+  const launches = d.launches;
+  const rows = families(launches);
+  const line = sentence();
+  let pos = Math.min(model.get("pos"), launches.length - 1);
+  const name = `${launches.length} launches in ${rows.length} families`;
+  const root = svg("svg", { class: "timeline", role: "img", "aria-label": name });
+  const set = p => {
+    pos = p;
+    model.set("pos", p);
+    model.save_changes();
+    paint();
+  };
+  const text = p => `launch ${p + 1} of ${launches.length}`;
+  const pl = player({ label: "launch", get: () => pos, set, text, pace: 350 });
+  let bars = [];
+  root.addEventListener("click", e => {
+    const i = e.target.dataset?.i;
+    if (i == null) return;
+    pl.stop();
+    set(+i);
+  });
   function paint() {
-    const t = L[pos], gbs = t.bytes != null && t.us ? t.bytes / t.us / 1e3 : null, gf = t.flops != null && t.us ? t.flops / t.us / 1e3 : null;
     bars.forEach((b, i) => b.setAttribute("class", "launch" + (i === pos ? " now" : "")));
-    if (bars[pos]) root.append(bars[pos]);
-    line.set(say({ code: t.kernel }, ` (${t.family}${t.variant}) takes ${time(t.us)}, from ${time(t.at || 0)} on`, gbs != null ? `; ${of(gbs, d.peaks.gbs)} GB/s` : "", gf != null ? `; ${of(gf, d.peaks.gflops)} GFLOP/s` : "", ". ", { v: "note", t: t.shapes || "no arrays" }), !pl.playing());
+    if (bars[pos]) root.append(bars[pos]); // above the others
+    line.set(inWords(launches[pos], d.peaks), !pl.playing());
     pl.update();
     el.dataset.pos = pos;
   }
-  let disc = 0;
-  rows.forEach(g => { if (g.both.us) g.disc = ++disc; });
-  const table = html("table", { class: "rates" }, html("thead", {}, html("tr", {}, ...["", "family", "launches", "time", "share", "GB/s", "GFLOP/s"].map(t => html("th", {}, t)))),
-    html("tbody", {}, ...rows.map(g => html("tr", {}, html("td", {}, g.disc ? html("span", { class: "disc" }, String(g.disc)) : ""), html("td", {}, g.name), html("td", {}, String(g.n)), html("td", {}, time(g.us)),
-      html("td", {}, html("span", { class: "share" }, html("i", { style: `width:${100 * g.us / total}%` })), ` ${(100 * g.us / total).toFixed(1)} %`), html("td", {}, g.moved.us ? rate(g.moved.bytes / g.moved.us / 1e3) : ""), html("td", {}, g.computed.us ? rate(g.computed.flops / g.computed.us / 1e3) : "")))),
-    html("tfoot", {}, html("tr", {}, html("td", {}), html("td", {}, "device’s peak"), html("td", {}), html("td", {}, time(total)), html("td", {}), html("td", {}, rate(d.peaks.gbs)), html("td", {}, rate(d.peaks.gflops)))));
-  el.append(figure({ data: d, player: pl, sentence: line, pictures: [html("div", {}, root), html("div", { class: "row rooms" }, html("div", { class: "scroll" }, table), disc ? roofline(rows.filter(g => g.disc), d.peaks) : null)] }));
-  pl.steps(new Array(L.length).fill(""));
-  build(); paint();
-  const size = new ResizeObserver(() => { build(); paint(); });
+  const point = g => ({
+    disc: g.disc,
+    name: g.name,
+    x: g.both.flops / g.both.bytes,
+    y: g.both.flops / g.both.us / 1e3,
+  });
+  const points = rows.filter(g => g.disc).map(point);
+  const table = html("div", { class: "scroll" }, rates(rows, d.peaks));
+  const roof = points.length ? roofline(points, d.peaks, rate) : null;
+  const pictures = [html("div", {}, root), html("div", { class: "row rooms" }, table, roof)];
+  el.append(figure({ data: d, player: pl, sentence: line, pictures }));
+  pl.steps(new Array(launches.length).fill(""));
+  const again = () => {
+    bars = drawBars(root, launches, rows, Math.max(320, root.parentNode.clientWidth || 832));
+    paint();
+  };
+  again();
+  const size = new ResizeObserver(again);
   size.observe(el);
-  return () => { pl.stop(); size.disconnect(); };
+  const follow = () => {
+    if (model.get("pos") === pos || !(model.get("pos") < launches.length)) return;
+    pos = model.get("pos");
+    paint();
+  };
+  model.on("change:pos", follow);
+  return () => {
+    pl.stop();
+    size.disconnect();
+    model.off("change:pos", follow);
+  };
 }
 
-/** GFLOP/s over operations for each byte; the slope is the memory's roof, the flat part the arithmetic's. */
-function roofline(rows, peaks) {
-  const W = 380, H = 270, L = 52, B = 40, T = 14, R = 24, points = rows.map(g => ({ disc: g.disc, name: g.name, x: g.both.flops / g.both.bytes, y: g.both.flops / g.both.us / 1e3 }));
-  const lo = v => 10 ** Math.floor(Math.log10(v)), hi = v => 10 ** Math.ceil(Math.log10(v)), knee = peaks.gflops / peaks.gbs;
-  const x0 = lo(Math.min(knee / 10, ...points.map(p => p.x))), x1 = hi(Math.max(knee * 10, ...points.map(p => p.x)) * 1.01), y0 = lo(Math.min(peaks.gflops / 100, ...points.map(p => p.y))), y1 = hi(Math.max(peaks.gflops, ...points.map(p => p.y)) * 1.01);
-  const X = v => L + (Math.log10(v) - Math.log10(x0)) / (Math.log10(x1) - Math.log10(x0)) * (W - L - R), Y = v => H - B - (Math.log10(v) - Math.log10(y0)) / (Math.log10(y1) - Math.log10(y0)) * (H - B - T);
-  const root = svg("svg", { class: "roofline", width: W, height: H, viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `roofline: ${points.map(p => `${p.name} ${rate(p.y)} GFLOP/s`).join(", ")}` });
-  const name = v => v >= 1000 ? v.toLocaleString("en") : String(+v.toPrecision(1));
-  for (let v = x0; v <= x1 * 1.01; v *= 10) root.append(svg("path", { class: "lat", d: `M${X(v)} ${T}V${H - B}` }), svg("text", { class: "ax", x: X(v), y: H - B + 12 }, name(v)));
-  for (let v = y0; v <= y1 * 1.01; v *= 10) root.append(svg("path", { class: "lat", d: `M${L} ${Y(v)}H${W - R}` }), svg("text", { class: "ax side", x: L - 6, y: Y(v) }, name(v)));
-  const from = Math.max(x0, y0 / peaks.gbs);
-  root.append(svg("path", { class: "roof mem", d: `M${X(from)} ${Y(from * peaks.gbs)}L${X(knee)} ${Y(peaks.gflops)}` }), svg("path", { class: "roof", d: `M${X(knee)} ${Y(peaks.gflops)}H${X(x1)}` }),
-    svg("text", { class: "note", x: W / 2 + 20, y: H - 8 }, "operations for each byte"),
-    ...points.map(p => svg("g", { class: "rung" }, svg("circle", { cx: X(p.x), cy: Y(p.y), r: 10 }), svg("text", { x: X(p.x), y: Y(p.y) }, String(p.disc)), svg("title", {}, p.name))));
-  return html("div", {}, html("h4", {}, "Roofline ", html("small", {}, "GFLOP/s; dashed: memory’s limit, flat: arithmetic’s")), root);
-}
 export default { render: mount(draw) };
