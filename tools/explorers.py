@@ -35,6 +35,32 @@ def memory():
     return viz.memory(t)
 
 
+def race():
+    """A tiled product without the barrier between writing a tile and reading it."""
+    text = """#define TS 4
+// C = A B, tile by tile, with one barrier missing.
+__kernel void product(__global const float *A, __global const float *B,
+                      __global float *C, int M, int N, int K) {
+  __local float As[TS][TS], Bs[TS][TS];
+  int lx = get_local_id(0), ly = get_local_id(1);
+  int col = get_global_id(0), row = get_global_id(1);
+  float acc = 0;
+  for (int t = 0; t < K; t += TS) {
+    As[ly][lx] = t + lx < K ? A[row * K + t + lx] : 0;
+    Bs[ly][lx] = t + ly < K ? B[(t + ly) * N + col] : 0;
+    for (int k = 0; k < TS; k++)
+      acc += As[ly][k] * Bs[k][lx];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  C[row * N + col] = acc;
+}
+"""
+    rng = np.random.default_rng(3)
+    a, b = (gg.Array.from_numpy(rng.integers(1, 10, s).astype("f4")) for s in ((8, 6), (6, 8)))
+    c = gg.Array.from_numpy(np.zeros((8, 8), "f4"))
+    return viz.race(gg.sanitize(text, a, b, c, 8, 8, 6, global_size=(8, 8), local_size=(4, 4)))
+
+
 def batch():
     x, y = gg.data.mnist(source="subset")[:64]
     return gg.tensor(x), gg.tensor(y)
@@ -88,7 +114,7 @@ def timeline():
 FIGURES = {
     "im2col": lambda: viz.im2col(padding=1, stride=2), "col2im": viz.col2im, "conv2d": lambda: viz.conv2d(padding=1),
     "pooling": viz.pooling, "broadcasting": viz.broadcasting, "gemm": viz.gemm, "softmax": viz.softmax,
-    "reduce": viz.reduce, "stepper": stepper, "memory": memory, "graph": graph, "digit": viz.digit,
+    "reduce": viz.reduce, "stepper": stepper, "memory": memory, "race": race, "graph": graph, "digit": viz.digit,
     "training": a_training, "timeline": timeline,
 }  # fmt: skip
 

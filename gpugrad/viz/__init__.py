@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .graph_figure import graph
     from .launch_figure import stepper
     from .memory_figure import memory
+    from .race_figure import race
     from .timeline_figure import timeline
     from .training_figure import training
     from .unfold_figure import col2im, im2col
@@ -37,13 +38,14 @@ _FIGURES = {
     "reduce": "family_figures",
     "graph": "graph_figure",
     "memory": "memory_figure",
+    "race": "race_figure",
     "timeline": "timeline_figure",
     "training": "training_figure",
 }
 
 __all__ = [
-    "broadcasting", "col2im", "conv2d", "digit", "gemm", "graph", "im2col", "memory", "pooling", "reduce", "softmax",
-    "stepper", "timeline", "training",
+    "broadcasting", "col2im", "conv2d", "digit", "gemm", "graph", "im2col", "memory", "pooling", "race", "reduce",
+    "softmax", "stepper", "timeline", "training",
 ]  # fmt: skip
 
 

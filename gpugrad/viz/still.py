@@ -14,12 +14,14 @@ from itertools import islice
 from .words import by_shape, num
 
 INK, MUTED, LINE, PAPER = "#1d2024", "#5f656d", "#cbd0d6", "#ffffff"
-READ, WRITE, ATOMIC = "#0064a8", "#b84300", "#8f3a7c"
+READ, WRITE, ATOMIC, FAULT = "#0064a8", "#b84300", "#8f3a7c", "#b00020"
 SANS, MONO = "system-ui, 'DejaVu Sans', sans-serif", "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 CELL, WIDTH, ROWS, COLUMNS = 28, 800, 12, 14
+DASHES = ' stroke-dasharray="4 2"'  # a fault can be told without its colour
 SIGNS = {  # fill, opacity, edge, digits
     "r": (READ, 0.2, READ, INK), "w": (WRITE, 1, WRITE, PAPER), "a": (ATOMIC, 1, ATOMIC, PAPER),
     "r0": (READ, 0.15, "none", INK), "w0": (WRITE, 0.2, "none", INK), "me": (INK, 1, INK, PAPER),
+    "x": (FAULT, 0.14, FAULT, INK),
 }  # fmt: skip
 
 
@@ -65,7 +67,8 @@ def grid(p: Picture, x0: float, y0: float) -> tuple[list[str], float, float]:
             out.append(f'<rect x="{cx}" y="{cy}" width="{p.wide}" height="{CELL}" fill="none" stroke="{LINE}"/>')
             if sign:
                 out.append(f'<rect x="{cx + 1.5}" y="{cy + 1.5}" width="{p.wide - 3}" height="{CELL - 3}" rx="2" '
-                           f'fill="{fill}" fill-opacity="{opacity}" stroke="{edge}" stroke-width="2.5"/>')  # fmt: skip
+                           f'fill="{fill}" fill-opacity="{opacity}" stroke="{edge}" stroke-width="2.5"'
+                           f'{DASHES if sign == "x" else ""}/>')  # fmt: skip
             bold = 700 if sign in ("r", "w", "a", "me") else 400
             out.append(text(cx + p.wide / 2, cy + 18.5, content, 13, ink, bold, True, "middle"))
     width = 18 + max(columns * p.wide, 7 * len(note) - 18)
