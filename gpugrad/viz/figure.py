@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import re
+import string
+import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,9 @@ except ImportError as error:
         f"gpugrad.viz: the figures need anywidget, which is not installed ({error}). Install it with: "
         "pip install 'gpugrad[lab]'"
     ) from error
+
+
+READABLE = "".join(set(string.printable) - set('"#%&\n\r\t\x0b\x0c'))  # what a data: URI between "" leaves as it is
 
 
 class Figure(anywidget.AnyWidget):
@@ -54,9 +60,16 @@ class Figure(anywidget.AnyWidget):
         bundle = {
             "application/vnd.jupyter.widget-view+json": view,
             "text/plain": repr(self),
-            "image/svg+xml": self.first_frame(),
+            "text/html": self.picture(),
         }
         return bundle, {}
+
+    def picture(self) -> str:
+        """The first frame as an image in HTML: a notebook that is not trusted shows no widget and no SVG, but this."""
+        frame = urllib.parse.quote(self.first_frame(), safe=READABLE)
+        note = "Run the cell for the figure itself: it steps, and shows what this first frame leaves out."
+        label = html.escape(f"{self.head()}. {self.describe()}")
+        return f'<img alt="{label}" src="data:image/svg+xml;charset=utf-8,{frame}">\n<p>{note}</p>'
 
     def state(self) -> dict[str, Any]:
         """Everything that the browser needs, when there is no kernel to ask."""
