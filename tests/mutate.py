@@ -173,9 +173,9 @@ def import_everything(tests: set[str]) -> None:
 
 def wake_compiler() -> None:
     """Build some kernel, so that what a fork builds meets a compiler that is awake: if PoCL is all there is."""
-    names = "import pyopencl as cl; print(*(p.name for p in cl.get_platforms()), end='')"
+    names = "import pyopencl as cl; print(*(p.name for p in cl.get_platforms()), sep='\\n')"
     found = subprocess.run([sys.executable, "-c", names], capture_output=True, text=True).stdout
-    if found == "Portable Computing Language":
+    if set(found.splitlines()) == {"Portable Computing Language"}:
         os.environ["POCL_DEVICES"] = "basic"
         gpugrad = importlib.import_module("gpugrad")
         gpugrad.zeros(1).numpy()
@@ -280,8 +280,9 @@ def choose(args: argparse.Namespace) -> list[Mutant]:
     known = equivalents()
     if not args.file and (stale := set(known) - {m.key for m in every}):
         raise SystemExit(f"mutants_equivalent.toml lists mutants that no longer exist: {sorted(stale)}")
-    chosen = [m for m in every if m.key not in known]
-    print(f"{len(every)} mutants in {len(files)} files, {len(every) - len(chosen)} of them listed as equivalent")
+    chosen = [m for m in every if m.key not in known and (not args.line or m.line in args.line)]
+    equivalent = sum(m.key in known for m in every)
+    print(f"{len(every)} mutants in {len(files)} files, {equivalent} of them listed as equivalent")
     if args.sample and args.sample < len(chosen):
         chosen = random.Random(args.seed).sample(chosen, args.sample)
     return chosen
@@ -292,6 +293,7 @@ def main() -> int:
     parser.add_argument("--sample", type=int, metavar="N", help="try N mutants only")
     parser.add_argument("--seed", type=int, default=0, help="which N")
     parser.add_argument("--file", action="append", metavar="X.cl", help="mutants of this kernel file only (repeatable)")
+    parser.add_argument("--line", action="append", type=int, metavar="N", help="mutants of this line only (repeatable)")
     parser.add_argument("--list", action="store_true", help="list the mutants and stop")
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
