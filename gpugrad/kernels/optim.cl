@@ -1,12 +1,13 @@
-/* Optimiser updates: p is a parameter, g its gradient, m and v what the optimiser remembers of it,
- * all n elements.
+/* Optimiser updates: p is a parameter, g its gradient, m and v what the optimiser
+ * remembers of it, all n elements.
  *
- * Each rule is a function of one element and stands in two kernels. The first updates one parameter,
- * one work-item an element. The second updates up to eight in one launch: a small network spends more
- * time on launching than on arithmetic. There m and v hold all parameters one behind another,
- * parameter j at first_j, a multiple of SPAN. A work-group takes SPAN elements, which therefore belong
- * to one parameter, and its work-items take turns in them. An unused place has n 0 and a first that no
- * group comes to.
+ * Each rule is a function of one element and stands in two kernels. The first updates
+ * one parameter, one work-item an element. The second updates up to eight in one launch:
+ * a small network spends more time on launching than on arithmetic. There m and v hold
+ * all parameters one behind another, parameter j at first_j, a multiple of SPAN. A
+ * work-group takes SPAN elements, which therefore belong to one parameter, and its
+ * work-items take turns in them. An unused place has n 0 and a first that no group
+ * comes to.
  */
 
 /* p -= lr (g + weight_decay p) */
@@ -57,10 +58,11 @@ __kernel void sgd_eight(
     sgd_span(p7, g7, begin - first7, n7, lr, weight_decay);
 }
 
-/* Momentum: m = momentum m + (1 - dampening) g, at the first step m = g; then p -= lr m, or with
- * Nesterov's momentum p -= lr (g + momentum m). i counts in p and g, k in m. */
-void momentum_element(__global T *p, __global const T *g, __global T *m, int i, int k, A lr,
-                      A weight_decay, A momentum, A dampening, int nesterov, int first_step) {
+/* Momentum: m = momentum m + (1 - dampening) g, at the first step m = g; then p -= lr m,
+ * or with Nesterov's momentum p -= lr (g + momentum m). i counts in p and g, k in m. */
+void momentum_element(__global T *p, __global const T *g, __global T *m, int i, int k,
+                      A lr, A weight_decay, A momentum, A dampening, int nesterov,
+                      int first_step) {
   A value = p[i], grad = g[i], before = m[k];
   if (weight_decay != 0) grad += weight_decay * value;
   A velocity = first_step ? grad : momentum * before + (1 - dampening) * grad;
@@ -123,12 +125,13 @@ __kernel void sgd_momentum_eight(
 
 /* Adam (Kingma and Ba, 2015): m and v are running means of g and g^2, and
  *     p = shrink p - step_size m / (sqrt(v) / root + eps)
- * with step_size = lr / (1 - beta1^t) and root = sqrt(1 - beta2^t) at step t, which make up for m and
- * v having started from 0. share1 and share2 are 1 - beta1 and 1 - beta2, which would lose digits here.
- * Weight decay adds weight_decay p to g; decoupled from it (AdamW, Loshchilov and Hutter, 2019) it
- * makes shrink = 1 - lr weight_decay instead of 1. */
-void adam_element(__global T *p, __global const T *g, __global T *m, __global T *v, int i, int k,
-                  A step_size, A share1, A beta2, A share2, A eps, A weight_decay, A shrink, A root) {
+ * with step_size = lr / (1 - beta1^t) and root = sqrt(1 - beta2^t) at step t, which make
+ * up for m and v having started from 0. share1 and share2 are 1 - beta1 and 1 - beta2,
+ * which would lose digits here. Weight decay adds weight_decay p to g; decoupled from it
+ * (AdamW, Loshchilov and Hutter, 2019) it makes shrink = 1 - lr weight_decay, not 1. */
+void adam_element(__global T *p, __global const T *g, __global T *m, __global T *v, int i,
+                  int k, A step_size, A share1, A beta2, A share2, A eps, A weight_decay,
+                  A shrink, A root) {
   A value = p[i], grad = g[i], mean = m[k], square = v[k];
   if (weight_decay != 0) grad += weight_decay * value;
   mean += share1 * (grad - mean);
