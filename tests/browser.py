@@ -51,3 +51,8 @@ def cells(tab, grid, sign=None):
     script = """([grid, chosen]) => [...document.querySelectorAll('.gg svg.grid')[grid].querySelectorAll(chosen)]
       .filter(c => c.dataset.i != null).map(c => [+c.dataset.i, c.querySelector('text').textContent])"""
     return dict(tab.evaluate(script, [grid, chosen]))
+
+
+def press(tab, key, times=1):
+    for _ in range(times):
+        tab.keyboard.press(key)

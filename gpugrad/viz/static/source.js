@@ -8,7 +8,7 @@ const WORD = new RegExp(String.raw`(//.*$|/\*.*?\*/|^#\w+)|\b(${KEYWORDS})\b`, "
 
 /** text: the whole file; keep: the numbers of the lines to show (the others leave a gap). */
 export function source(text, keep, label) {
-  const lines = text.split("\n");
+  const lines = text.trimEnd().split("\n");
   const starts = [];
   const shown = new Set(keep ?? lines.map((_, n) => n + 1));
   let at = 0;

@@ -45,7 +45,7 @@ function drawBars(root, launches, rows, width) {
   root.setAttribute("height", bottom + 26);
   rows.forEach((g, k) => {
     const name = g.name.length > 17 ? g.name.slice(0, 16) + "…" : g.name;
-    root.append(svg("text", { class: "side", x: NAMES - 10, y: k * ROW + 12 }, name));
+    root.append(svg("text", { class: "side", x: NAMES - 10, y: k * ROW + 16 }, name));
     root.append(line(`M${NAMES} ${k * ROW + ROW - 0.5}H${width}`));
   });
   const most = Math.max(1, Math.floor((width - NAMES) / TICK));
@@ -57,8 +57,8 @@ function drawBars(root, launches, rows, width) {
     root.append(line(`M${X(t)} 0V${bottom + 4}`), label);
   }
   const bars = launches.map((t, i) => {
-    const y = rows.findIndex(g => g.name === t.family) * ROW + 4;
-    const size = { x: X(t.at), y, width: Math.max(1.5, X(t.at + t.us) - X(t.at)), height: ROW - 9 };
+    const y = rows.findIndex(g => g.name === t.family) * ROW + 8;
+    const size = { x: X(t.at), y, width: Math.max(1.5, X(t.at + t.us) - X(t.at)), height: ROW - 11 };
     return svg("rect", { class: "launch", "data-i": i, ...size }, svg("title", {}, `${t.kernel}: ${time(t.us)}`));
   });
   root.append(...bars);
@@ -120,6 +120,7 @@ function draw(model, el) {
   };
   const text = p => `launch ${p + 1} of ${launches.length}`;
   const pl = player({ label: "launch", get: () => pos, set, text, pace: 350 });
+  const tip = svg("path", { class: "here" }); // points at the chosen launch: its colour is not the only sign
   let bars = [];
   root.addEventListener("click", e => {
     const i = e.target.dataset?.i;
@@ -129,7 +130,10 @@ function draw(model, el) {
   });
   function paint() {
     bars.forEach((b, i) => b.setAttribute("class", "launch" + (i === pos ? " now" : "")));
-    if (bars[pos]) root.append(bars[pos]); // above the others
+    const here = bars[pos];
+    const [x, y] = [+here.getAttribute("x") + here.getAttribute("width") / 2, +here.getAttribute("y")];
+    tip.setAttribute("d", `M${x} ${y}l-5 -7h10z`);
+    root.append(here, tip); // above the others
     line.set(inWords(launches[pos], d.peaks), !pl.playing());
     pl.update();
     el.dataset.pos = pos;
