@@ -54,6 +54,13 @@ def pytest_unconfigure(config):
         pathlib.Path(config.getoption("--oclgrind-log") + ".kernels").write_text("\n".join(sorted(config.launched)))
 
 
+def pytest_terminal_summary(terminalreporter):
+    """What tests measured, in the report of the run: nothing is decided by it."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"{name}: {value}")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     """Oclgrind only reports, and its process ends with 0: fail the test whose run made it report."""
