@@ -194,9 +194,9 @@ def test_every_half_and_every_rounding_to_half_is_right(device, rng):
     every = np.arange(65536, dtype=np.uint16).view(np.float16)
     wide = kernels.cast(Array.from_numpy(every), gg.float32).numpy()
     np.testing.assert_array_equal(wide, every.astype(np.float32))
-    assert (np.signbit(wide) == np.signbit(every)).all()
     back = kernels.cast(Array.from_numpy(wide), gg.float16).numpy()
-    number = ~np.isnan(every)
+    number = ~np.isnan(every)  # the sign of a NaN means nothing, and not every device keeps it
+    assert (np.signbit(wide) == np.signbit(every))[number].all()
     np.testing.assert_array_equal(back[number].view(np.uint16), every[number].view(np.uint16))
     assert np.isnan(back[~number]).all()
     # Between two neighbours: the middle itself, and a little to both sides of it.

@@ -478,17 +478,17 @@ def test_a_parameter_that_changed_its_dtype_is_refused(device):
 @pytest.mark.parametrize(
     ("gradients", "error", "message"),
     [
-        ([gg.Array.empty((3,))], ValueError, "2 parameters and 1 gradients"),
-        ([gg.Array.empty((2,)), None], ValueError, r"gradients\[0\] has shape"),
-        ([gg.Array.empty((3,), gg.int32), None], TypeError, "is int32"),
-        ([np.ones(3, np.float32), None], TypeError, "must be an Array"),
-        ([gg.ones(3), None], TypeError, r"use its \.array"),
+        (lambda: [gg.Array.empty((3,))], ValueError, "2 parameters and 1 gradients"),
+        (lambda: [gg.Array.empty((2,)), None], ValueError, r"gradients\[0\] has shape"),
+        (lambda: [gg.Array.empty((3,), gg.int32), None], TypeError, "is int32"),
+        (lambda: [np.ones(3, np.float32), None], TypeError, "must be an Array"),
+        (lambda: [gg.ones(3), None], TypeError, r"use its \.array"),
     ],
 )
 def test_the_kernels_check_gradients(gradients, error, message):
     parameters = [gg.Array.empty((3,)), gg.Array.empty((4,))]
     with pytest.raises(error, match=message):
-        kernels.sgd(parameters, gradients, lr=0.1)
+        kernels.sgd(parameters, gradients(), lr=0.1)
 
 
 def test_the_kernels_check_what_is_remembered(device):

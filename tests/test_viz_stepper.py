@@ -188,7 +188,9 @@ def test_an_atomic_on_the_bits_of_a_float_shows_the_float():
         gg.kernels.col2im(col, (3, 3), 2, variant="scatter")
     steps = Steps(t.launches[0])
     values = steps.value[steps.c.kind == 2]
-    assert set(values.tolist()) <= {1.5, 3.0, 4.5, 6.0} and 6.0 in values
+    assert set(values.tolist()) <= {1.5, 3.0, 4.5, 6.0}
+    # where work-items meet, they try again, perhaps more often than there is room to record
+    assert 6.0 in values or t.launches[0].lost
 
 
 def test_a_launch_without_events_and_a_trace_of_several_are_refused(product):
