@@ -109,7 +109,9 @@ function strip() {
       const from = Math.max(0, at - 0.5);
       const room = (Math.min((named[i + 1]?.at ?? n) - 0.5, n - 1) - from) / last;
       const style = `left:${(from / last) * 100}%;width:${room * 100}%`;
-      return html("span", { style, title: name }, room > 0.12 ? name : room > 0.025 ? name.replace(/\D+/, "") : "");
+      const [word, number] = name.match(/^(\D+ )(\d+)$/)?.slice(1) ?? [name, ""]; // "phase 3": the word goes first
+      const text = room > 0.12 ? [html("i", {}, number ? word : ""), number || word] : room > 0.025 ? [number] : [];
+      return html("span", { style, title: name }, ...text);
     };
     phases.replaceChildren(...named.map(phase));
     phases.classList.toggle("empty", !named.length);

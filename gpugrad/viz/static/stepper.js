@@ -1,5 +1,5 @@
 // The stepper: one work-item's recorded steps beside the source, with every buffer as this work-item can know it.
-import { html, bars, figure, fit, mount, num, say, product, unpack } from "./core.js";
+import { html, bars, figure, fit, mount, num, say, product, unpack, SMALL } from "./core.js";
 import { grid, planeName } from "./grid.js";
 import { player, sentence, choice, options } from "./controls.js";
 import { source } from "./source.js";
@@ -361,7 +361,7 @@ function draw(model, el) {
     const room = step.clientWidth;
     if (!room || room === width) return;
     width = room;
-    const most = list => Math.max(0, ...list.map(n => shown[n].width()));
+    const most = list => Math.max(0, ...list.map(n => shown[n].width())) * (room < SMALL ? 0.88 : 1);
     const far_ = bufs.map((b, n) => n).filter(n => bufs[n].space !== "local");
     shown.forEach((g, n) => g.within(room - (bufs[n].space === "local" ? 16 : 0)));
     wis.within(room);

@@ -27,6 +27,9 @@ export function tree(name, stores) {
   let last = null;
 
   function build(width) {
+    // Where a level's cells are too narrow for their numbers, they stay empty: pointing at one says it.
+    const longest = level => Math.max(...[...level.cells.values()].map(s => num(s.v[0]).length));
+    const fits = levels.map((level, k) => longest(level) * (width / counts[k] < 20 ? 6 : 8) < width / counts[k]);
     const place = (k, i) => [1 + (i * width) / counts[k], width / counts[k]];
     const twig = (k, to, from) => {
       const [x, w] = place(k, to);
@@ -39,11 +42,10 @@ export function tree(name, stores) {
       const [x, w] = place(k, i);
       const y = 1 + k * (BOX + TWIG);
       const t = num(s.v[0]);
-      const room = t.length * (w < 20 ? 6 : 8) < w; // a cell too narrow for its number stays empty: pointing says it
       const middle = { x: x + w / 2, y: y + BOX / 2, class: w < 20 ? "tiny" : "" };
       const rect = svg("rect", { x, y, width: w, height: BOX });
       const title = svg("title", {}, `${name}[${i}] = ${t}`);
-      return root.appendChild(svg("g", { class: "c" }, rect, svg("text", middle, room ? t : ""), title));
+      return root.appendChild(svg("g", { class: "c" }, rect, svg("text", middle, fits[k] ? t : ""), title));
     };
     const height = levels.length * (BOX + TWIG) - TWIG + 2;
     root.replaceChildren();
