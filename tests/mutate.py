@@ -190,34 +190,44 @@ def run_all(runs: Iterable[Run], jobs: int) -> Iterator[Run]:
     """Each run once it has ended, `jobs` at a time."""
     fork = multiprocessing.get_context("fork")
     waiting, running = iter(runs), {}
-    while True:
-        while len(running) < jobs and (run := next(waiting, None)):
-            here, there = fork.Pipe(duplex=False)
-            process = fork.Process(target=in_fork, args=(run, there))
-            run.began = run.since = time.monotonic()
-            process.start()
-            there.close()
-            running[here] = run, process
-        if not running:
-            return
-        heard = wait(list(running), timeout=1)
-        for here, (run, process) in list(running.items()):
-            over = run.overdue()
-            if here in heard and not over:
-                try:
-                    run.hear(here.recv())
-                    continue
-                except EOFError:
-                    over = True
-            if over:
-                try:
-                    os.killpg(process.pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-                process.join()
-                here.close()
-                del running[here]
-                yield run
+    try:
+        while True:
+            while len(running) < jobs and (run := next(waiting, None)):
+                here, there = fork.Pipe(duplex=False)
+                process = fork.Process(target=in_fork, args=(run, there))
+                run.began = run.since = time.monotonic()
+                process.start()
+                there.close()
+                running[here] = run, process
+            if not running:
+                return
+            heard = wait(list(running), timeout=1)
+            for here, (run, process) in list(running.items()):
+                over = run.overdue()
+                if here in heard and not over:
+                    try:
+                        run.hear(here.recv())
+                        continue
+                    except EOFError:
+                        over = True
+                if over:
+                    end(process)
+                    here.close()
+                    del running[here]
+                    yield run
+    finally:  # whoever stops this stops the forks too
+        for _, process in running.values():
+            end(process)
+
+
+def end(process: multiprocessing.process.BaseProcess) -> None:
+    """End a fork, and what it started."""
+    assert process.pid is not None
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        process.kill()  # it had no time to make its group
+    process.join()
 
 
 class Families:
@@ -303,6 +313,7 @@ def main() -> int:
     if args.list:
         print(*chosen, sep="\n")
         return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what stands in finally is done
     import_everything({test for m in chosen for test in tests_of(m.file)})
     begin = time.monotonic()
     counts: collections.Counter[str] = collections.Counter()
