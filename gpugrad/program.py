@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .array import Array
-from .build_errors import explain
+from .build_errors import explain, uncounted
 from .device import Device
 from .dtypes import C_COMPUTE, C_NAME, as_dtype
 from .errors import GpugradError, KernelBuildError, OutOfDeviceMemory
@@ -361,7 +361,7 @@ def _kernel(
         if program is None:
             device.check_alive()
             try:
-                with warnings.catch_warnings():
+                with warnings.catch_warnings(), uncounted():
                     # Some drivers have something to say about every build.
                     warnings.simplefilter("ignore", cl.CompilerWarning)
                     # The drivers cache what they compile; pyopencl's cache on top of theirs only adds lock files.

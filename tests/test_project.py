@@ -98,7 +98,7 @@ LAYERS = [
     {"errors", "dtypes", "generator", "guards", "memory", "device"},
     {"array"},
     {"source"},
-    {"program", "build_errors", "custom"},
+    {"program", "build_errors", "slips", "custom"},
     {"trace"},
     {"kernels"},
     {"profiling"},

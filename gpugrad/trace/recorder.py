@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..array import Array
+from ..build_errors import uncounted
 from ..errors import GpugradError
 from ..program import OPTIONS, Compiled, Launch, Local
 from ..source import Buffer, Instrumented, instrument
@@ -65,7 +66,7 @@ def built(kernel: Compiled, watch: tuple[str, ...], fuel: int, faults_only: bool
 
 def _compile(kernel: Compiled, made: Instrumented, options: list[str], cl: Any) -> Any:
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), uncounted():
             warnings.simplefilter("ignore", cl.CompilerWarning)
             program = cl.Program(kernel.device.context, made.text).build(options, cache_dir=False)
         return cl.Kernel(program, kernel.name)

@@ -1,0 +1,166 @@
+"""Slips of those who come from Python, each really built: the compiler's message is followed by what mends it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from gpugrad import kernel
+from gpugrad.build_errors import explain
+from gpugrad.device import devices, use_device
+from gpugrad.errors import KernelBuildError
+from gpugrad.slips import SLIPS, slip
+
+POCL = [d for d in devices() if "portable" in d.platform.lower()]
+HEAD = """__kernel void f(__global const float *x, __global float *out, int n, int columns) {
+  int i = get_global_id(0), r = i / columns, c = i % columns;
+"""
+
+# slip -> (lines of a kernel, part of the remedy, which of these lines is named)
+WRITTEN = {
+    "//": [
+        ("int row = i // columns;\n  out[row] = 1;", "write / here", 0),
+        ("out[i] = x[i // columns];", "write / in line 3", 1),
+        ("if (i // columns < n) out[i] = 1;", "write / in line 3", 1),
+    ],
+    "Python's comment": [
+        ("out[i] = x[i];  # as it is", "write // before it", 0),
+        ("# as it is\n  out[i] = x[i];", "write // before it", 0),
+        ("# if it is one of ours\n  out[i] = x[i];", "write // before it", 0),
+    ],
+    "**": [("out[i] = x[i] ** 2;", "write a * a", 0), ("out[i] = 2.0f ** x[i];", "pow(a, 3.0f)", 0)],
+    "for in": [
+        ("for k in range(n):\n    out[i] += x[k];", "for (int k = 0; k < n; k++)", 0),
+        ("for (k in range(n)) out[i] += x[k];", "for (int k = 0; k < n; k++)", 0),
+    ],
+    "elif": [("if (i < n) out[i] = 0; elif (i > n) out[i] = 1;", "write else if (...)", 0)],
+    "a if b else c": [("out[i] = x[i] if x[i] > 0 else 0;", "condition ? a : b", 0)],
+    "and, or, not": [
+        ("if (i < n and x[i] > 0) out[i] = 1;", "write && instead", 0),
+        ("if (i < n or x[i] > 0) out[i] = 1;", "write || instead", 0),
+        ("if (not (i < n)) return;", "write ! instead", 0),
+    ],
+    "if without parentheses": [
+        ("if i < n:\n    out[i] = 1;", "if (i < n) { ... }", 0),
+        ("if i < n\n    out[i] = 1;", "if (i < n) { ... }", 0),
+        ("if (i < n):\n    out[i] = 1;", "if (i < n) { ... }", 0),
+        ("if (i < n) out[i] = 1;\n  else:\n    out[i] = 2;", "if (i < n) { ... }", 1),
+    ],
+    "True, False, None": [
+        ("int known = True;", "written small: true", 0),
+        ("out[i] = False;", "written small: false", 0),
+        ("out[i] = None;", "C has no None", 0),
+    ],
+    "inf": [("float most = -inf;", "INFINITY", 0)],
+    "np.": [("out[i] = np.exp(x[i]);", "no NumPy in a kernel", 0)],
+    "float(n)": [("out[i] = float(n);", "(float)n", 0), ("int k = int(x[i]);", "(int)x", 0)],
+    "len": [("if (i < len(x)) out[i] = 1;", "does not know its length", 0)],
+    "x[r][c]": [
+        ("out[i] = x[r][c];", "write x[r * COLUMNS + c]", 0),
+        ("out[r + 1][c] = x[i];", "write out[(r + 1) * COLUMNS + c]", 0),
+    ],
+    "max(x, 0)": [
+        ("out[i] = max(x[i], 0);", "max needs numbers of one type", 0),
+        ("out[i] = min(x[i], n);", "(float)n", 0),
+    ],
+    "no type": [("v = 2 * x[i];", "write float v = ...;", 0)],
+    "no semicolon": [
+        ("float v = 2 * x[i]\n  out[i] = v;", "a ; is missing here", 0),
+        ("out[i] = 2 * x[i]  // twice (as it is)", "a ; is missing here", 0),
+        ("int k = i % columns\n  if (k < n) out[i] = k;", "a ; is missing here", 0),
+    ],
+}
+
+
+def said(lines):
+    with use_device(POCL[0]), pytest.raises(KernelBuildError) as error:
+        kernel(f"{HEAD}  {lines}\n}}")
+    return str(error.value)
+
+
+def test_each_rule_has_a_slip_that_was_built():
+    assert list(WRITTEN) == ["//", *(each.name for each in SLIPS)]
+
+
+@pytest.mark.skipif(not POCL, reason="the messages are PoCL's compiler's")
+@pytest.mark.parametrize(
+    "lines, remedy, at", [pytest.param(*case, id=f"{name}-{i}") for name, cases in WRITTEN.items()
+                          for i, case in enumerate(cases)]
+)  # fmt: skip
+def test_a_slip_is_mended_by_the_first_sentence_after_its_line(lines, remedy, at):
+    told = said(lines).split("\n")
+    assert told[1].startswith(f"<your kernel>, line {3 + at}: ")
+    mended = next(line for line in told[2:] if not line.startswith(" "))
+    assert remedy in mended
+    assert mended.endswith(".") and len(mended) <= 120
+
+
+@pytest.mark.skipif(not POCL, reason="the messages are PoCL's compiler's")
+def test_what_follows_from_a_slip_in_its_line_is_left_out_and_a_remedy_is_said_once():
+    told = said("for (k in range(n)) out[i] += x[k];\n  for (k in range(n)) out[i] += x[k];")
+    assert told.count("line 3:") == told.count("line 4:") == told.count("for (int k = 0;") == 1
+
+
+@pytest.mark.skipif(not POCL, reason="the messages are PoCL's compiler's")
+def test_a_mistake_that_is_no_such_slip_gets_no_remedy():
+    for lines in ("out[i] = q;", "out[i] = exp(x[i];", "int v = 1; v = q;", "{ out[i] = 1;", "return 1;  // a # sign"):
+        told = said(lines).split("\n")
+        assert [line for line in told[1:] if not line.startswith(" ")] == [told[1]] and "^" in told[3]
+
+
+@pytest.mark.skipif(not POCL, reason="the messages are PoCL's compiler's")
+def test_an_ambiguous_call_is_told_at_the_authors_line_without_pocls_own_files():
+    told = said("out[i] = max(x[i], 0);").split("\n")
+    assert told[1] == "<your kernel>, line 3: call to 'max' is ambiguous"
+    assert told[3].index("^") == told[2].index("max")
+
+
+def test_comments_and_text_in_quotes_are_no_slips():
+    for line in (
+        'printf("not %d and // # ** or", i)', "int r = 1  // True and not 0", "int r = 1  /* a ** b */",
+        "int r = 1  // see lesson 04", "#define PASTE(a, b) a##b", "#if 1",
+    ):  # fmt: skip
+        assert slip("expected something", [line], 1) == ("", ""), line
+
+
+def test_a_line_outside_the_text_has_no_slip():
+    assert slip("expected ')'", ["int a;"], 0) == slip("expected ')'", ["int a;"], 9) == ("", "")
+    assert "line 7: expected ')'" in explain("x.cl:7:1: error: expected ')'", "int a;")
+
+
+LOUD = """
+import os, gpugrad as gg
+gg.use_device("pocl")
+for text in ("x[0] = q", "x[0] = 'ab'"):
+    try:
+        with gg.trace():
+            gg.kernel("__kernel void f(__global float *x) {" + text + ";}")(gg.zeros(1), global_size=1)
+    except gg.KernelBuildError as error:
+        print(error)
+os.write(2, b"other words\\n")
+"""
+
+
+@pytest.mark.skipif(not POCL, reason="it is PoCL's compiler that counts on stderr")
+def test_the_compilers_count_of_errors_and_warnings_does_not_reach_stderr(tmp_path):
+    environment = {**os.environ, "POCL_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", LOUD], env=environment, capture_output=True, text=True, timeout=120)
+    assert "undeclared identifier 'q'" in done.stdout
+    assert done.stderr == "other words\n"
+
+
+COMPILER = """
+import os
+from gpugrad.build_errors import uncounted
+with uncounted():
+    os.write(2, b"1 warning and 2 errors generated.\\nout of memory\\n")
+os.close(2)
+with uncounted():
+    print("no stderr")
+"""
+
+
+def test_whatever_else_is_written_to_stderr_during_a_build_gets_there():
+    done = subprocess.run([sys.executable, "-c", COMPILER], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "no stderr\n", "out of memory\n")
