@@ -39,7 +39,7 @@ class Race(Figure):
     def __init__(self, report: Report) -> None:
         self.report, self.launch = report, report.launch
         self.steps = Steps(self.launch)
-        self.races = [RacePairs(self.launch, f) for f in report if f.kind == "data race" and len(f.events) == 2]
+        self.races = [RacePairs(self.steps, f) for f in report if f.kind == "data race" and len(f.events) == 2]
         if not self.races:
             raise ValueError(f"race: the report on {self.launch.kernel} holds no data race; it says: {report}")
         file = self.launch.file.strip("<>") or "your kernel"

@@ -28,7 +28,7 @@ class RacePairs:
     `lowest` is the pair that every run and device reports: two rows of the launch's columns, the write first.
     """
 
-    launch: LaunchTrace
+    steps: Steps
     finding: Finding
 
     def __post_init__(self) -> None:
@@ -38,6 +38,10 @@ class RacePairs:
         self.info = self.launch.buffers[int(c.buffer[a])]
         self.across = bool(c.group[a] != c.group[b])
         self.values = values(c, self.launch.sites)
+
+    @property
+    def launch(self) -> LaunchTrace:
+        return self.steps.t
 
     @cached_property
     def _meetings(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -81,7 +85,7 @@ class RacePairs:
         If all work-items kept step, one of the two would come first: a value that contradicts this came too early or
         too late.
         """
-        c, who = self.launch.columns, Steps(self.launch).who
+        c, who = self.launch.columns, self.steps.who
         kinds = int(c.kind[a]), int(c.kind[b])
         x, y = num(self.values[a]), num(self.values[b])
         if kinds == (STORE, STORE) and c.bits[a] != c.bits[b]:
@@ -141,12 +145,21 @@ class RacePairs:
         mine = self._passes.get((int(c.item[row]), int(c.phase[row]), site), [])
         return bisect_left(mine, int(c.seq[row])), len(mine)
 
+    @cached_property
+    def _stored(self) -> dict[tuple[int, int], list[int]]:
+        """The rows of the stores to each element of the buffer, by group and offset, in the order of phases."""
+        c, found = self.launch.columns, defaultdict(list)
+        rows = np.flatnonzero((c.buffer == c.buffer[self.lowest[0]]) & (c.kind == STORE))
+        for row, group, offset in zip(rows.tolist(), c.group[rows].tolist(), c.offset[rows].tolist(), strict=True):
+            found[group, offset].append(row)
+        return dict(found)
+
     def _held(self, load: int) -> float | None:
         """What a cell held when the phase of a load began, as far as the trace tells."""
         c = self.launch.columns
-        same = (c.buffer == c.buffer[load]) & (c.offset == c.offset[load]) & (c.kind == STORE)
-        before = np.flatnonzero(same & (c.group == c.group[load]) & (c.phase < c.phase[load]))
-        if len(before):
+        stores = self._stored.get((int(c.group[load]), int(c.offset[load])), [])
+        before = [row for row in stores if c.phase[row] < c.phase[load]]
+        if before:
             return float(self.values[before[-1]])
         contents = self.info.before
         if contents is None or contents.dtype.kind not in "fiub":
