@@ -33,6 +33,12 @@ def components(t: Type) -> int:
 def floats(e: Expr) -> int:
     """The components of the floating-point value that `e` has; 0 where it has another one, or none."""
     e = bare(e)
+    if e.floats is None:
+        e.floats = _floats(e)
+    return e.floats
+
+
+def _floats(e: Expr) -> int:
     match e:
         case tree.Literal():
             return int(bool(_FLOAT_NUMBER.match(e.text)))

@@ -36,6 +36,7 @@ class Variable:
 class Expr(Node):
     type: Type = field(default=UNKNOWN, kw_only=True)
     space: str | None = field(default=None, kw_only=True)
+    floats: int | None = field(default=None, kw_only=True)  # what operations.py found of it, so that it asks once
 
 
 @dataclass(eq=False)
@@ -256,21 +257,21 @@ class Function(Node):
 @cache
 def _parts(kind: Any) -> tuple[str, ...]:
     """The attributes that can hold nodes."""
-    plain = {"t0", "t1", "type", "space", "name", "op", "word", "variable", "variables", "text", "lanes", "designators"}
+    plain = {"t0", "t1", "type", "space", "floats", "name", "op", "word", "variable", "variables", "text", "lanes",
+             "designators"}  # fmt: skip
     return tuple(f.name for f in fields(kind) if f.name not in plain)
 
 
 def walk(node: Node) -> Iterator[Node]:
     """The node and all nodes below it, in the order of the text (not into called functions)."""
-    yield node
-    kind: Any = type(node)
-    for name in _parts(kind):
-        value = getattr(node, name)
-        if isinstance(value, Function):
-            continue
-        for child in value if isinstance(value, list) else (value,):
-            if isinstance(child, Node) and not isinstance(child, Function):
-                yield from walk(child)
+    left = [node]  # a generator within a generator would take a long expression's depth for every node of it
+    while left:
+        node = left.pop()
+        yield node
+        kind: Any = type(node)
+        values = (getattr(node, name) for name in _parts(kind))
+        below = [child for value in values for child in (value if isinstance(value, list) else (value,))]
+        left += [x for x in reversed(below) if isinstance(x, Node) and not isinstance(x, Function)]
 
 
 def bare(e: Expr) -> Expr:

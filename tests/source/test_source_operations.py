@@ -5,6 +5,7 @@ import pytest
 from source.runner import Case, run_recorded
 
 from gpugrad.source import instrument
+from gpugrad.source import operations as counting
 from gpugrad.source import tree as syntax
 from gpugrad.source.operations import operations
 from gpugrad.source.unit import Unit
@@ -90,3 +91,22 @@ def test_a_group_that_parted_does_nothing_more():
 
 def test_where_only_faults_count_nothing_else_is_counted():
     assert "gg_did(gg" not in instrument(kernel("a[0] = x * y;"), faults_only=True).text.replace("gg_did(gg_t", "")
+
+
+def test_a_long_expression_is_looked_at_once(monkeypatch):
+    asked = []
+    real = counting._floats
+    monkeypatch.setattr(counting, "_floats", lambda e: asked.append(e) or real(e))
+    for n in (50, 200):
+        asked.clear()
+        made = instrument(f"__kernel void k(__global float *a) {{ a[0] = {' + '.join(['a[1] * 2.0f'] * n)}; }}")
+        assert f"gg_did(gg, {2 * n - 1}u)" in made.text
+        assert len(asked) < 8 * n  # each part of it once; asked anew at every sum, they were n * n
+
+
+def test_a_tree_is_walked_in_the_texts_order_however_deep():
+    e = syntax.Literal(0, 1, "0")
+    for k in range(1, 5000):
+        e = syntax.Binary(0, k + 1, "+", e, syntax.Literal(k, k + 1, str(k)))
+    found = [n.text for n in syntax.walk(e) if isinstance(n, syntax.Literal)]
+    assert found == [str(k) for k in range(5000)]
