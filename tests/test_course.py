@@ -15,6 +15,7 @@ from gpugrad.course import catalog, glossary, progress
 from gpugrad.course.kernel_exercise import Case, KernelExercise, Out
 from gpugrad.course.python_exercise import PythonExercise
 from gpugrad.course.spec import MARK, Prediction
+from gpugrad.trace.report import KINDS
 
 FOLDER = Path(__file__).parent / "course"
 EXERCISES = [e for lesson in catalog.lessons() for e in lesson.exercises]
@@ -58,11 +59,11 @@ def test_the_solution_passes(exercise):
 
 
 def each_wrong_answer():
-    """Each costs a kernel its compilation, so `make test` tries the first two of a kernel, `make test-deep` all."""
+    """Each costs a kernel its compilation: `make test` tries a kernel's first, `make test-deep` its second too."""
     for number, every in WRONG.items():
         kernel = isinstance(catalog.exercise(number), KernelExercise)
         for i, wrong in enumerate(every):
-            marks = [pytest.mark.deep] if kernel and i >= 2 else []
+            marks = [pytest.mark.deep, pytest.mark.full][: min(i, 2)] if kernel else []
             yield pytest.param(number, wrong, id=f"{number}-{wrong.mistake}", marks=marks)
 
 
@@ -170,6 +171,17 @@ def test_a_large_case_is_checked_for_faults_without_a_record():
     assert add(SOURCE, case(x, recorded=False)).right
 
 
+def test_the_first_of_several_mistakes_is_told_and_where_to_read_about_it():
+    said = add(SOURCE.replace("x[i] + 1", "x[i + 1]").replace("out[i]", "out[i + 1]"), case(X)).text
+    assert said.count("OUT OF BOUNDS") == 1
+    assert said.endswith(
+        'course.explain("out of bounds") says what that is. It is the first of 3 mistakes here: mend it, then check '
+        "again."
+    )
+    alone = add(SOURCE.replace("i < n", "i <= n"), case(np.arange(1001, dtype="f4"), recorded=False)).text
+    assert alone.endswith('course.explain("out of bounds") says what that is.') or "mistakes here" in alone
+
+
 def test_a_demand_is_made_of_a_kernel_that_is_right():
     assert "reads too much" in add(SOURCE, case(X, demand=lambda launch: "reads too much")).text
     assert add(SOURCE, case(X, demand=lambda launch: "")).right
@@ -234,11 +246,23 @@ def test_predictions_tell_the_form_and_not_the_answer():
     assert p.examine((2, 4, 6.0)).right and p.examine(np.array([2, 4, 6])).right
     assert p.examine([2, 4, 7]).text == "99.3: not what happens; look at element 2 of your answer again."
     assert p.examine([1, 2, 3]).text == "99.3: not what happens. Twice."
+    some = [([..., 9, ...], "Nine."), ([1, ..., 6], "One and six.")]
+    p = Prediction("99.3", "predict", "t", ("a", "b"), truth=lambda: [2, 4, 6], why="", misconceptions=some)
+    assert p.examine([0, 9, 0]).text.endswith("Nine.") and p.examine([1, 0, 6]).text.endswith("One and six.")
+    assert p.examine([1, 4, 5]).text.endswith("look at element 0 of your answer again.")
     word = Prediction("99.4", "predict", "t", ("a", "b"), truth=lambda: "race", why="Because.")
     assert word.examine(" Race ").text == "99.4 is right. Because."
     assert "give one word" in word.examine(3).text
     yes = Prediction("99.5", "predict", "t", ("a", "b"), truth=lambda: True, why="")
     assert yes.examine(True).right and not yes.examine(False).right
+
+
+@pytest.mark.parametrize("exercise", [e for e in EXERCISES if isinstance(e, Prediction)], ids=lambda e: e.id)
+def test_no_misconception_is_the_truth_or_hidden_by_one_before_it(exercise):
+    for wrong, sentence in exercise.misconceptions:
+        answer = [-99 if w is ... else w for w in wrong] if isinstance(wrong, list) else wrong
+        verdict = exercise.examine(answer)
+        assert not verdict.right and sentence in verdict.text, wrong
 
 
 def test_counts_are_compared_exactly_and_other_numbers_to_four_digits():
@@ -379,6 +403,16 @@ def test_a_kernel_cell_that_does_not_compile_says_so_and_the_notebook_goes_on(sh
     assert "line 3: use of undeclared identifier 'm'" in said and "Traceback" not in said
 
 
+def test_several_answers_in_place_of_one_hear_how_a_list_is_written(capsys, own_progress):
+    course.check("00.1", 1, 2, 3)
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith("00.1 takes one answer, a list of 3 numbers; you gave 3. A list stands in brackets: ")
+    assert said.endswith('course.check("00.1", [1, 2, 3]).')
+    course.check("00.2", "a", "b")
+    assert capsys.readouterr().out == "00.2 takes one answer, a text; you gave 2.\n"
+    assert not own_progress.exists()
+
+
 def test_a_kernel_cell_with_a_number_is_an_answer(shell, capsys):
     shell.run_cell("%%kernel 00.3\n" + catalog.solution("00.3")).raise_error()
     assert "00.3 is right" in capsys.readouterr().out
@@ -398,6 +432,10 @@ def test_a_word_is_explained_in_any_case_and_in_the_plural(capsys):
     assert "course.explain() lists the words" in capsys.readouterr().out
     course.explain()
     assert "barrier, barrier divergence" in capsys.readouterr().out
+
+
+def test_each_kind_of_mistake_is_in_the_glossary():
+    assert set(KINDS) <= set(glossary.words())
 
 
 def test_the_glossary_is_in_alphabetical_order_and_defines_each_word_in_a_sentence():

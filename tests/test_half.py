@@ -463,6 +463,7 @@ def test_gradcheck_checks_half_tensors_in_a_type_that_has_the_digits(device, rng
         gg.gradcheck(gg.tanh, gg.tensor(normal(rng, 3), requires_grad=True), dtype=gg.float16)
 
 
+@pytest.mark.deep
 def test_half_is_recorded_bit_for_bit(device, rng):
     """The recorded kernel gives the plain one's results, and its events hold what memory held."""
     x, w = gg.tensor(normal(rng, 2, 3, 6, 5)), gg.tensor(normal(rng, 4, 3, 3, 3))

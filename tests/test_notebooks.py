@@ -4,7 +4,6 @@ That their output is what running them gives is nbval's business: `make nbval`.
 """
 
 import importlib.util
-import os
 import re
 from pathlib import Path
 
@@ -207,12 +206,12 @@ def solved(path):
     return notebook
 
 
-# Solving runs a lesson once more: every fourth here, each of them in `make test-full`
-SOLVED = NOTEBOOKS if os.environ.get("SOLVED_LESSONS") == "all" else NOTEBOOKS[::4]
+# Solving runs a lesson once more: every fifth in `make test-deep`, each of them in `make test-full`.
+SOLVED = [pytest.param(p, marks=[pytest.mark.full] * (i % 5 > 0), id=p.stem) for i, p in enumerate(NOTEBOOKS)]
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("path", SOLVED, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", SOLVED)
 def test_a_solved_lesson_runs_to_its_end_and_is_solved(path, tmp_path, monkeypatch):
     nbclient = pytest.importorskip("nbclient", reason="runs notebooks")
     monkeypatch.setenv("GPUGRAD_PROGRESS", str(tmp_path))

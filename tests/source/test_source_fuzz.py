@@ -3,7 +3,6 @@
 The front end either refuses a text (SourceError) or accepts it; accepted, what it writes means what it read.
 """
 
-import os
 import re
 from functools import cache
 
@@ -318,8 +317,8 @@ def test_random_programs_compute_the_same_recorded():
     programs_round(0, 6)
 
 
-# How many seeds each deep test takes; each costs a minute or two of two cores.
-SEEDS = range(1, 1 + int(os.environ.get("FUZZ_SEEDS", "1")))
+# Each costs a minute or two of two cores.
+SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.full) for seed in (2, 3, 4))]
 
 
 @pytest.mark.deep

@@ -188,6 +188,7 @@ def test_every_kernel_of_the_package_recorded_is_plain_and_without_an_alarm(monk
     assert not missing, sorted(missing)
 
 
+@pytest.mark.deep
 def test_a_step_of_training_is_recorded_without_an_alarm():
     x, w = tensor(2, 1, 6, 6), tensor(2, 1, 3, 3)
     twice = Twice()
