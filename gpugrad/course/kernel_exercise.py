@@ -19,6 +19,7 @@ from .spec import Exercise, Verdict
 if TYPE_CHECKING:
     from ..custom import CustomKernel
     from ..trace import LaunchTrace
+    from ..trace.report import Finding
 
 FLOAT_POISON, INT_POISON = np.nan, -987654321
 FUEL = 1 << 13  # turns of its loops that a recorded work-item may take: no exercise needs more, and an endless one ends
@@ -130,9 +131,7 @@ def _recorded(built: CustomKernel, case: Case) -> str:
     launch = t[0]
     report = launch.report()
     if not report.ok:
-        more = len(report.findings) - 1
-        also = f"\n({more} more: run gg.sanitize to see all.)" if more else ""
-        return f"{report.findings[0]}{also}"
+        return _told(report.findings)
     return _differences(built, case, arrays, launch) or (case.demand(launch) if case.demand else "")
 
 
@@ -144,8 +143,15 @@ def _run(built: CustomKernel, case: Case, checked: bool) -> str:
     try:
         built(*arrays, global_size=case.global_size, local_size=case.local_size, checked=checked)
     except KernelFault as fault:
-        return str(fault.report.findings[0])
+        return _told(fault.report.findings)
     return _differences(built, case, arrays, None)
+
+
+def _told(findings: list[Finding]) -> str:
+    """The first mistake, where to read about its kind, and how many more there are."""
+    more = len(findings) - 1
+    also = f" It is the first of {more + 1} mistakes here: mend it, then check again." if more else ""
+    return f'{findings[0]}\ncourse.explain("{findings[0].kind}") says what that is.{also}'
 
 
 def _arguments(built: CustomKernel, case: Case) -> tuple[CustomKernel, list[Any]]:

@@ -49,6 +49,10 @@ class Exercise:
         """Check an answer that is not open."""
         raise NotImplementedError
 
+    def several(self, answers: tuple[Any, ...]) -> str:
+        """What to say to those who give several answers in place of one."""
+        return f"{self.id} takes one answer, a text; you gave {len(answers)}."
+
     def plain(self, answer: Any) -> Any:
         """The answer as numbers, text and lists, for the file of progress; of anything else, its repr."""
         return answer if isinstance(answer, str) else repr(answer)
@@ -59,12 +63,19 @@ class Prediction(Exercise):
     """What will happen? The answer is a number, a word, or several in a list.
 
     `truth` computes it, from a real run where it can. `why` is said when the answer is right. `misconceptions` are
-    (answer, sentence) pairs: what to say to those who give a wrong answer for an understandable reason.
+    (answer, sentence) pairs: what to say to those who give a wrong answer for an understandable reason. In an answer
+    that is a list, `...` stands for anything: the reason is in the other elements.
     """
 
     truth: Callable[[], Any]
     why: str
     misconceptions: Sequence[tuple[Any, str]] = field(default=())
+
+    def several(self, answers: tuple[Any, ...]) -> str:
+        form, given = _form(np.asarray(self.truth())), ", ".join(map(repr, answers))
+        listed = "list" in form
+        how = f'. A list stands in brackets: course.check("{self.id}", [{given}])' if listed else ""
+        return f"{self.id} takes one answer, {form}; you gave {len(answers)}{how}."
 
     def plain(self, answer: Any) -> Any:
         try:
@@ -80,21 +91,29 @@ class Prediction(Exercise):
             given = np.asarray(answer)
         except ValueError:
             return Verdict(False, f"{self.id}: give {_form(truth)}; the lists in your answer differ in length.")
+        for wrong, sentence in self.misconceptions:
+            if given.dtype.kind in "biufU" and _fits(given, wrong):
+                return Verdict(False, f"{self.id}: not what happens. {sentence}")
         if _is_text(given) != _is_text(truth) or given.dtype.kind not in "biufU":
             return Verdict(False, f"{self.id}: give {_form(truth)}; your answer is {answer!r}.")
         if given.shape != truth.shape:
             return Verdict(False, f"{self.id}: give {_form(truth)}; your answer is {_form(given)}.")
         if bool(np.all(_same(given, truth))):
             return Verdict(True, f"{self.id} is right. {self.why}")
-        for wrong, sentence in self.misconceptions:
-            other = np.asarray(wrong)
-            if given.shape == other.shape and _is_text(given) == _is_text(other) and bool(np.all(_same(given, other))):
-                return Verdict(False, f"{self.id}: not what happens. {sentence}")
         if given.ndim:
             first = np.argwhere(~_same(given, truth))[0]
             place = ", ".join(map(str, first))
             return Verdict(False, f"{self.id}: not what happens; look at element {place} of your answer again.")
         return Verdict(False, f"{self.id}: {given.item()!r} is not what happens. {_nudge(self.id)}")
+
+
+def _fits(given: np.ndarray, wrong: Any) -> bool:
+    """Is the given answer this wrong one?"""
+    if isinstance(wrong, list) and ... in wrong:
+        chosen = [i for i, w in enumerate(wrong) if w is not ...]
+        return given.shape == (len(wrong),) and _fits(given[chosen], [wrong[i] for i in chosen])
+    other = np.asarray(wrong)
+    return given.shape == other.shape and _is_text(given) == _is_text(other) and bool(np.all(_same(given, other)))
 
 
 def _same(given: np.ndarray, truth: np.ndarray) -> np.ndarray:

@@ -11,7 +11,11 @@ WRONG = {
     ],
     "01.2": [
         Wrong("the result's", [15, 3, 1], says="strides of the result"),
-        Wrong("the last axis moves", [0, 1, 1], says="element 2 of your answer"),
+        Wrong("the last axis moves", [0, 1, 1], says="Along the last axis b has one element"),
+        Wrong("the result's for the middle", [0, 3, 0], says="3 steps lead to the next row of the result"),
+        Wrong("the size for the stride", [0, 5, 0], says="5 is how many elements b has there"),
+        Wrong("nothing moves", [0, 0, 0], says="five elements of its own"),
+        Wrong("only the last axis moves", [0, 0, 1], says="five elements of its own"),
         Wrong("the first axis moves", [1, 1, 0], says="Along the first axis"),
         Wrong("aligned at the left", [1, 0, 0], says="middle axis"),
     ],

@@ -24,7 +24,7 @@ WRONG = {
         Wrong("one too few", 9, says="9 is not what happens"),
     ],
     "02.2": [
-        Wrong("half as many", [8, 10, 6, 7], says="a list of 8 numbers"),
+        Wrong("half as many", [8, 10, 6, 7], says="still has eight cells"),
         Wrong("neighbours added", [4, 1, 5, 1, 14, 9, 8, 6], says="That adds neighbours"),
         Wrong("cleared", [8, 10, 6, 7, 0, 0, 0, 0], says="Nobody clears"),
         Wrong("unchanged", [3, 1, 4, 1, 5, 9, 2, 6], says="element 0"),

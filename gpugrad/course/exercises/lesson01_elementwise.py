@@ -107,6 +107,11 @@ LESSON = Lesson(
                 ([5, 1, 1], "Along the last axis b has one element, which serves for all three."),
                 ([1, 1, 0], "Along the first axis b has nothing of its own: every step leads to the same element."),
                 ([1, 0, 0], "Shapes are aligned at the right: b's five elements belong to the middle axis."),
+                ([0, 3, ...], "3 steps lead to the next row of the result; b has one number for each row."),
+                ([0, 5, ...], "5 is how many elements b has there; the stride is how far its next one is."),
+                ([0, 0, ...], "Along the middle axis b has five elements of its own, side by side."),
+                ([0, 1, ...], "Along the last axis b has one element, which serves for all three."),
+                ([..., 1, 0], "Along the first axis b has nothing of its own: every step leads to the same element."),
             ),
         ),
         KernelExercise(

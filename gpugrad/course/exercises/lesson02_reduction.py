@@ -101,7 +101,7 @@ LESSON = Lesson(
             truth=_after_one_round,
             why="The lower half has taken over the upper half, which still lies there, but is not needed any more.",
             misconceptions=(
-                ([4, 5, 14, 8], "The memory still has eight cells: the upper four stay as they were."),
+                ([8, 10, 6, 7], "The memory still has eight cells: the upper four stay as they were."),
                 ([4, 1, 5, 1, 14, 9, 8, 6], "That adds neighbours. Here lane 0 takes over part[0 + width]."),
                 ([8, 10, 6, 7, 0, 0, 0, 0], "Nobody clears the upper half."),
             ),

@@ -101,9 +101,18 @@ LESSON = Lesson(
             truth=_sizes,
             why="(28 + 2P - D(K - 1) - 1) / S + 1, rounded down.",
             misconceptions=(
-                ([28, 12, 26], "With a dilation of 2 the window of 3 reaches over 5 pixels, not 3."),
-                ([24, 12, 24], "A padding of 2 adds two pixels on either side: 32 in all."),
-                ([28, 11, 24], "(28 - 5) / 2 is 11 and a half: positions 0, 2, up to 22. How many are these?"),
+                ([784, ..., ...], "The question is for one axis; the whole output has as many rows as columns."),
+                ([24, ..., ...], "For the first: a padding of 2 adds two pixels on either side, 32 in all."),
+                ([26, ..., ...], "For the first: a padding of 2 adds two pixels on either side, not one."),
+                ([32, ..., ...], "For the first: 32 is the padded image; a window of 5 cannot begin at its last 4."),
+                ([..., 24, ...], "For the second: a stride of 2 takes every second position only."),
+                ([..., 14, ...], "For the second: the window must lie within the image; halve what it leaves, 23."),
+                ([..., 11, ...], "For the second: (28 - 5) / 2 is 11 and a half: positions 0, 2, up to 22. How many "
+                                 "are these?"),
+                ([..., ..., 26], "For the third: with a dilation of 2 the window of 3 reaches over 5 pixels, not 3."),
+                ([..., ..., 23], "For the third: the window sees the first, third and fifth pixel: it reaches over 5, "
+                                 "not 6."),
+                ([..., ..., 12], "For the third: a dilation parts the window's pixels; the window still moves by 1."),
             ),
         ),
         Prediction(
@@ -119,6 +128,11 @@ LESSON = Lesson(
                 ([2, 3], "Exchanged: kh goes with the row of the image, kw with its column."),
                 ([2, 1], "That is the place within the window; the window itself has moved."),
                 ([1, 1], "That is where the window is; add the place within the window."),
+                ([1, 3], "Row 7 is not pixel 7: it is a place in the window, row 7 / 3 and column 7 % 3 of it."),
+                ([7, 3], "That is the element of col; the question is which pixel of the image was copied there."),
+                ([3, 1], "The row is right. The columns of col go through 2 x 2 positions: number 3 is the last one."),
+                ([3, ...], "The row is right. The pixel's column is the window's, plus that of the place within it."),
+                ([..., 2], "The column is right. The pixel's row is the window's, plus that of the place within it."),
             ),
         ),
         Prediction(
