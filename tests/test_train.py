@@ -312,6 +312,19 @@ def test_the_curve_shows_every_looked_at_batch_and_each_epochs_accuracy():
     assert [t.get_text() for t in right.texts] == ["90.00 %", "95.00 %"]
 
 
+@pytest.mark.parametrize("epochs", [1, 5])
+def test_the_curves_axes_say_what_they_count_in_whole_epochs_and_plain_numbers(epochs):
+    figure = curve([(i / 8, 0.9**i) for i in range(8 * epochs)], [0.9] * epochs, "title")
+    figure.canvas.draw()
+    left, right = figure.axes
+    assert left.get_xlabel() == "epochs gone by (one is once through the training digits)"
+    assert right.get_xlabel() == "after epoch"
+    for axes in (left, right):
+        assert all(float(t).is_integer() for t in axes.get_xticks())
+    shown = [t.get_text() for t in left.get_yticklabels()]
+    assert {"0.5", "1"} <= set(shown) and not any("^" in t for t in shown)
+
+
 def test_the_gallery_shows_the_wrong_digits_the_surest_first():
     images = np.arange(4 * 6, dtype=np.uint8).reshape(4, 2, 3)
     probabilities = np.zeros((4, 10), np.float32)

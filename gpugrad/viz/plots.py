@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from .smoothing import smooth
 from .still import INK, LINE, MUTED, PAPER
@@ -24,9 +25,12 @@ def curve(steps: Sequence[tuple[float, float]], accuracy: Sequence[float], title
     when, loss = np.array(steps, dtype=float).reshape(-1, 2).T
     left.plot(when, loss, ".", markersize=3, color=LINE)
     left.plot(when, smooth(loss, max(5, len(loss) // 30)), color=INK, linewidth=1.6)
-    left.set_title("training loss: batches, and their running mean", **_heading())
+    left.set_title("training loss: a dot for a batch, and their running mean", **_heading())
     if loss.size and loss.min() > 0:
         left.set_yscale("log")
+        left.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        left.yaxis.set_major_formatter("{x:g}")  # 0.1, not a power of ten
+        left.yaxis.set_minor_formatter("")
 
     at = np.arange(1, len(accuracy) + 1)
     percent = 100 * np.asarray(accuracy, dtype=float)
@@ -40,13 +44,14 @@ def curve(steps: Sequence[tuple[float, float]], accuracy: Sequence[float], title
     right.margins(y=0.2)
     right.set_xlim(0.5, epochs + 0.9)
 
+    left.set_xlabel("epochs gone by (one is once through the training digits)", fontsize=9, color=MUTED)
+    right.set_xlabel("after epoch", fontsize=9, color=MUTED)
     for axes in (left, right):
-        axes.set_xlabel("epoch", fontsize=9, color=MUTED)
         axes.tick_params(labelsize=8, colors=MUTED)
         axes.grid(color=LINE, linewidth=0.5, alpha=0.6)
         axes.spines[["top", "right"]].set_visible(False)
         axes.spines[["left", "bottom"]].set_color(LINE)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
     left.set_xlim(0, epochs)
     return figure
 
