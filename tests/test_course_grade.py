@@ -61,6 +61,7 @@ def test_an_endless_loop_is_stopped_and_what_was_answered_before_counts(tmp_path
 
 
 @pytest.mark.deep
+@pytest.mark.full
 def test_a_cell_that_fails_or_wants_too_much_memory_does_not_stop_the_rest(tmp_path):
     found, one = results(write(tmp_path, "1 / 0", "x = bytearray(64 << 30)", RIGHT), gigabytes=12)
     assert found["00.1"] == "right" and not one.trouble
@@ -102,6 +103,7 @@ def test_files_that_a_notebook_leaves_are_not_there_when_its_answers_are_checked
 
 
 @pytest.mark.deep
+@pytest.mark.full
 def test_what_one_python_answer_breaks_is_whole_for_the_next_one(tmp_path):
     first, second = [e for x in catalog.lessons() for e in x.exercises if isinstance(e, PythonExercise)][:2]
     harm = "np.allclose = np.isclose = np.array_equal = lambda *a, **k: True\n"
@@ -115,6 +117,7 @@ def test_what_one_python_answer_breaks_is_whole_for_the_next_one(tmp_path):
 
 
 @pytest.mark.deep
+@pytest.mark.full
 @pytest.mark.skipif(not os.path.isdir("/proc"), reason="elsewhere processes do not show their environment")
 def test_what_a_notebook_has_started_ends_with_it(tmp_path):
     start = f"import subprocess\nwith open({str(tmp_path / 'pid')!r}, 'w') as file:\n"

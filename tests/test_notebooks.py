@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from sampling import some
 
 from gpugrad.course import catalog, progress
 from gpugrad.course.spec import MARK, Prediction
@@ -206,12 +207,8 @@ def solved(path):
     return notebook
 
 
-# Solving runs a lesson once more: every fifth in `make test-deep`, each of them in `make test-full`.
-SOLVED = [pytest.param(p, marks=[pytest.mark.full] * (i % 5 > 0), id=p.stem) for i, p in enumerate(NOTEBOOKS)]
-
-
 @pytest.mark.deep
-@pytest.mark.parametrize("path", SOLVED)
+@pytest.mark.parametrize("path", some(NOTEBOOKS, every=5), ids=lambda p: p.stem)
 def test_a_solved_lesson_runs_to_its_end_and_is_solved(path, tmp_path, monkeypatch):
     nbclient = pytest.importorskip("nbclient", reason="runs notebooks")
     monkeypatch.setenv("GPUGRAD_PROGRESS", str(tmp_path))

@@ -212,7 +212,8 @@ def pairs():
         for i, name in enumerate(KERNELS):
             # Every day each kind that a kernel's own text can have, in one kernel; labelled.cl has the others.
             quick = kind in REPLACED and i == list(REPLACED).index(kind) % 5
-            yield pytest.param(kind, name, id=f"{kind}-{name}", marks=() if quick else pytest.mark.deep)
+            marks = [] if quick else [pytest.mark.deep] + [pytest.mark.full] * (i > 1)
+            yield pytest.param(kind, name, id=f"{kind}-{name}", marks=marks)
 
 
 @pytest.mark.parametrize("kind, name", list(pairs()))
