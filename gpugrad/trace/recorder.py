@@ -19,7 +19,7 @@ from ..errors import GpugradError
 from ..program import OPTIONS, Compiled, Launch, Local
 from ..source import Buffer, Instrumented, instrument
 from .events import decode, place
-from .launch import BufferInfo, LaunchTrace, dtype_of
+from .launch import BufferInfo, LaunchTrace, dtype_of, whole
 from .run import Run
 
 MAX_EVENTS = 2**31 // 16  # slots are counted in 32 bits, and a buffer holds 2 GiB
@@ -35,6 +35,22 @@ class Options:
     work_items: frozenset[int] | None = None
     budget: int = 256 << 20
     fuel: int = 1 << 20
+
+
+def checked_budget(function: str, budget: Any) -> int:
+    """A budget in bytes that holds an event at least: with less, nothing at all would be seen."""
+    budget = whole(function, "budget", budget)
+    if budget < 16:
+        raise ValueError(f"{function}: budget is {budget} bytes; one event takes 16")
+    return budget
+
+
+def checked_fuel(function: str, fuel: Any) -> int:
+    """Turns that the device counts down in 32 bits."""
+    fuel = whole(function, "fuel", fuel)
+    if not 1 <= fuel < 2**32:
+        raise ValueError(f"{function}: fuel is {fuel}; it is between 1 and 2**32 - 1")
+    return fuel
 
 
 @dataclass
@@ -109,7 +125,7 @@ def record(launch: Launch, options: Options) -> LaunchTrace:
         trace.notes.append(f"none of its {len(group)} work-items, in {int(group.max()) + 1} groups, was asked for")
     if trace.lost and trace.repeatable:
         trace.notes.append(
-            f"{trace.lost} events found no room: raise budget= ({options.budget} bytes), or choose groups="
+            f"{trace.lost} events found no room: raise budget= ({options.budget} bytes), or trace some groups only"
         )
     if not trace.repeatable:
         trace.notes.append(

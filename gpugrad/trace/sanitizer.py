@@ -11,9 +11,9 @@ from ..errors import GpugradError
 from ..program import Launch, intercepting
 from ..source import SourceError
 from .faults import bounds, divergence, endless, misaligned
-from .launch import LaunchTrace, whole
+from .launch import LaunchTrace
 from .races import races
-from .recorder import Options, record
+from .recorder import Options, checked_budget, checked_fuel, record
 from .report import Finding, Report, counted
 from .unwritten import never_written, uninitialised
 
@@ -45,6 +45,7 @@ def sanitize(
     global_size: int | tuple[int, ...],
     local_size: int | tuple[int, ...] | None = None,
     name: str | None = None,
+    budget: int = 256 << 20,
     fuel: int = 1 << 17,
     **arguments: str,
 ) -> Report:
@@ -54,15 +55,21 @@ def sanitize(
     declare buffers, as in `gg.kernel`). Accesses outside global, local and constant memory, and indices outside a
     private array, are left out and the run goes on. What a pointer into private memory reaches (an array handed to a
     function) is not checked: where it goes astray, it does so here as in a plain run. A work-item leaves its loops
-    after `fuel` turns. Raises SourceError if the text cannot be followed.
+    after `fuel` turns; `budget` bytes hold the events, 16 each, and the report has a note if they did not do. Raises
+    SourceError if the text cannot be followed.
     """
-    if not 1 <= whole("sanitize", "fuel", fuel) < 2**32:
-        raise ValueError(f"sanitize: fuel is {fuel}; it is between 1 and 2**32 - 1")
-    k = kernel_or_source if isinstance(kernel_or_source, CustomKernel) else kernel(kernel_or_source, name, **arguments)
+    options = Options(budget=checked_budget("sanitize", budget), fuel=checked_fuel("sanitize", fuel))
+    if not isinstance(kernel_or_source, CustomKernel):
+        k = kernel(kernel_or_source, name, **arguments)
+    elif name is None and not arguments:
+        k = kernel_or_source
+    else:
+        given = ", ".join(arguments) or "name"
+        raise TypeError(f"sanitize: {given} goes with a kernel's text; {kernel_or_source.name} is built already")
     reports: list[Report] = []
 
     def check(launch: Launch, run: Callable[[], None]) -> None:
-        reports.append(report_on(record(launch, Options(fuel=fuel))))
+        reports.append(report_on(record(launch, options)))
 
     with intercepting(check):
         k(*args, global_size=global_size, local_size=local_size)
@@ -75,19 +82,23 @@ def sanitize(
 def sanitizer(*, budget: int = 256 << 20) -> Iterator[list[tuple[str, str]]]:
     """For the block, check each launch and raise KernelFault at the first mistake.
 
-    Gives a list that fills with (kernel, reason) of launches that could not be followed and ran plain.
+    Gives a list that fills with (kernel, reason): of launches that could not be followed and ran plain, and of those
+    that `budget` bytes, 16 for each event, did not hold, so that a part of them was not looked at.
     """
     skipped: list[tuple[str, str]] = []
+    options = Options(budget=checked_budget("sanitizer", budget))
 
     def check(launch: Launch, run: Callable[[], None]) -> None:
         try:
-            report = report_on(record(launch, Options(budget=budget)))
+            report = report_on(record(launch, options))
         except SourceError as error:
             skipped.append((launch.kernel.name, error.reason))
             run()
             return
         if not report.ok:
             raise KernelFault(report)
+        if report.launch.lost:
+            skipped.append((launch.kernel.name, report.launch.notes[-1]))
 
     with intercepting(check):
         yield skipped

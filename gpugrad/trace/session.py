@@ -12,7 +12,7 @@ from typing import Any
 from ..program import Launch, intercepting
 from ..source import SourceError
 from .launch import LaunchTrace, whole
-from .recorder import Options, record
+from .recorder import Options, checked_budget, checked_fuel, record
 
 WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -120,11 +120,7 @@ def trace(
 
     Every launch runs twice, and its results are those of the plain kernel. Gives a Trace: `t.launches[0].events`.
     """
-    budget, fuel = whole("trace", "budget", budget), whole("trace", "fuel", fuel)
-    if budget < 16:
-        raise ValueError(f"trace: budget is {budget} bytes; one event takes 16")
-    if not 1 <= fuel < 2**32:
-        raise ValueError(f"trace: fuel is {fuel}; it is between 1 and 2**32 - 1")
+    budget, fuel = checked_budget("trace", budget), checked_fuel("trace", fuel)
     options = Options(tuple(sorted(_names("watch", watch) or ())), _numbers("groups", groups),
                       _numbers("work_items", work_items), budget, fuel)  # fmt: skip
     return Session(options, _numbers("launches", launches), _names("kernels", kernels))

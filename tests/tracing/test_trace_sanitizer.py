@@ -178,6 +178,31 @@ def test_sanitizer_raises_at_the_first_fault():
     assert y.item() == 24 and skipped == []
 
 
+def test_a_block_says_which_launches_its_budget_did_not_hold():
+    x, k = gg.zeros(64), gg.kernel("__kernel void k(__global float *x) { x[get_global_id(0)] = 1; }")
+    with gg.sanitizer(budget=16 * 10) as skipped:
+        k(x, global_size=64)
+    assert [name for name, _ in skipped] == ["k"] and "54 events found no room" in skipped[0][1]
+    report = gg.sanitize(k, x, global_size=64, budget=16 * 10)
+    assert report.ok and "54 events found no room" in str(report)
+    assert x.tolist() == [1] * 64
+
+
+@pytest.mark.parametrize(("budget", "error"), [(0, ValueError), (-1, ValueError), (1.5, TypeError), ("1", TypeError)])
+def test_a_budget_that_holds_no_event_is_refused(budget, error):
+    with pytest.raises(error, match="sanitizer: budget is"), gg.sanitizer(budget=budget):
+        pass
+    with pytest.raises(error, match="sanitize: budget is"):
+        gg.sanitize("__kernel void k(__global float *x) { x[0] = 1; }", gg.zeros(1), global_size=1, budget=budget)
+
+
+@pytest.mark.parametrize(("given", "named"), [({"x": "out N"}, "x"), ({"name": "k"}, "name"), ({"fule": "1"}, "fule")])
+def test_what_goes_with_a_text_is_refused_beside_a_kernel_that_is_built(given, named):
+    k = gg.kernel("__kernel void k(__global float *x) { x[0] = 1; }")
+    with pytest.raises(TypeError, match=f"sanitize: {named} goes with a kernel's text; k is built already"):
+        gg.sanitize(k, gg.zeros(1), global_size=1, **given)
+
+
 def test_what_was_not_recorded_is_said():
     x = Array.from_numpy(np.zeros(8, "f4"))
     k = gg.kernel("__kernel void k(__global float *x) { x[get_global_id(0)] = 1; }", x="out N")
