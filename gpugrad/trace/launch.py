@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -138,7 +139,7 @@ class LaunchTrace:
     def replay(self, name: str, n: int | None = None, group: int = 0) -> np.ndarray:
         """What buffer `name` held after the first `n` events (None: all of them), in the order of `events`.
 
-        Local memory is that of one group; cells that nobody had written are NaN, or 0 in integer arrays.
+        Local memory is that of one `group`; cells that nobody had written are NaN, or 0 in integer arrays.
         Where work-items race, or through atomics, other orders than this one can have happened.
         """
         info = self.buffer(name)
@@ -152,6 +153,9 @@ class LaunchTrace:
         n = len(c) if n is None else whole("replay", "n", n)
         if not 0 <= n <= len(c):
             raise ValueError(f"replay: n is {n}; there are {len(c)} events")
+        groups = math.prod(self.global_size) // math.prod(self.local_size)
+        if not 0 <= whole("replay", "group", group) < groups:
+            raise ValueError(f"replay: group is {group}; {self.kernel} ran in {groups}, numbered from 0")
         keep = np.zeros(len(c), bool)
         keep[:n] = True
         if info.space == "local":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,18 +61,21 @@ def load(path: str | os.PathLike[str]) -> Trace:
     """Read what `Trace.save` wrote. Raises GpugradError when it is another file or a damaged one."""
     from .session import Trace
 
-    try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as held:
-            about = json.loads(held["about"].tobytes().decode())
-            if about["format"] != FORMAT:
-                raise GpugradError(
-                    f"trace.load: {path} has the format {about['format']!r}; this gpugrad reads {FORMAT!r}"
-                )
-            trace = Trace(_launch(n, x, held) for n, x in enumerate(about["launches"]))
-            trace.skipped = [(str(k), str(why)) for k, why in about["skipped"]]
-            trace.unrecorded = int(about["unrecorded"])
-    except (KeyError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-        raise GpugradError(f"trace.load: {path} is not a saved trace, or is damaged ({error})") from error
+    with open(path, "rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as held:
+                about = json.loads(held["about"].tobytes().decode())
+                if about["format"] != FORMAT:
+                    raise GpugradError(
+                        f"trace.load: {path} has the format {about['format']!r}; this gpugrad reads {FORMAT!r}"
+                    )
+                trace = Trace(_launch(n, x, held) for n, x in enumerate(about["launches"]))
+                trace.skipped = [(str(k), str(why)) for k, why in about["skipped"]]
+                trace.unrecorded = int(about["unrecorded"])
+        except GpugradError:
+            raise
+        except Exception as error:  # damage can raise anything that zipfile, zlib, NumPy and json have to raise
+            raise GpugradError(f"trace.load: {path} is not a saved trace, or is damaged ({error})") from error
     return trace
 
 

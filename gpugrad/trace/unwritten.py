@@ -28,8 +28,6 @@ def uninitialised(t: LaunchTrace) -> list[Finding]:
     local = spaces(t, "local")[row]
     phase = np.where(local, c.local_phase[row], c.global_phase[row]).astype("i8")
     group = np.where(local, c.group[row], 0)
-    if not local.all():
-        phase[~local & (c.global_phase[row] == 0)] = 0
     key, n = dense(pack(touched.memory, touched.cell, group))
     updates = np.array([s.kind == "atomic" and not s.name.endswith("_xchg") for s in t.sites])[c.site[row]]
     loads = c.kind[row] == LOAD

@@ -1,6 +1,7 @@
 """What `gg.trace()` records, and that recording changes nothing."""
 
 import contextlib
+import random
 
 import numpy as np
 import pytest
@@ -363,6 +364,36 @@ def test_loading_something_else_is_an_error(tmp_path):
     bad.write_bytes(data[: len(data) // 2])
     with pytest.raises(gg.GpugradError, match="not a saved trace"):
         load(bad)
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nowhere.npz")
+
+
+def test_a_damaged_file_loads_whole_or_raises_gpugrads_error(tmp_path, added):
+    t, *_ = added
+    t.save(tmp_path / "t.npz")
+    data = (tmp_path / "t.npz").read_bytes()
+    draw = random.Random(5)
+    refused = 0
+    for _ in range(150):  # a few of them damage what zlib unpacks, which raises errors of its own
+        broken = bytearray(data)
+        broken[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+        (tmp_path / "t.npz").write_bytes(broken)
+        try:
+            assert len(load(tmp_path / "t.npz")) == 1
+        except gg.GpugradError:
+            refused += 1
+    assert refused > 100
+
+
+def test_replay_of_a_group_that_did_not_run_is_refused():
+    k = gg.kernel("__kernel void k(__global float *x) { __local float s[1]; s[0] = 7; x[get_group_id(0)] = s[0]; }")
+    x = gg.zeros(3)
+    with gg.trace() as t:
+        k(x, global_size=3, local_size=1)
+    assert t[0].replay("s", group=2).tolist() == [7]
+    for group, error in ((3, ValueError), (-1, ValueError), (1.0, TypeError)):
+        with pytest.raises(error, match=r"replay: group is"):
+            t[0].replay("s", group=group)
 
 
 def test_values_of_every_type_are_read_from_their_bits():
