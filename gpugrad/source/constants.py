@@ -9,12 +9,17 @@ from collections.abc import Callable
 from . import tree
 
 
+class Unsigned(int):
+    """A number that C takes as unsigned: below 0 it goes on at the other end, which lies where its type says."""
+
+
 def number(text: str) -> int | None:
     """The value of an integer or character literal."""
-    m = re.fullmatch(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*", text)
+    m = re.fullmatch(r"(0[xX][0-9a-fA-F]+|\d+)([uUlL]*)", text)
     if m:
         digits = m.group(1)
-        return int(digits, 16) if digits[:2] in ("0x", "0X") else int(digits, 8) if digits[0] == "0" else int(digits)
+        n = int(digits, 16) if digits[:2] in ("0x", "0X") else int(digits, 8) if digits[0] == "0" else int(digits)
+        return Unsigned(n) if "u" in m.group(2).lower() else n
     return ord(text[1]) if re.fullmatch(r"'[^\\']'", text) else None
 
 
@@ -28,6 +33,7 @@ _BINARY: dict[str, Callable[[int, int], int]] = {
     "<<": lambda a, b: a << min(b, 64), ">>": operator.rshift, "&": operator.and_, "|": operator.or_, "^": operator.xor,
     "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
+_COMPARISONS = frozenset(("<", ">", "<=", ">=", "==", "!="))
 _UNARY: dict[str, Callable[[int], int]] = {
     "-": operator.neg, "+": operator.pos, "~": operator.invert, "!": operator.not_,
 }  # fmt: skip
@@ -46,7 +52,9 @@ def constant(e: tree.Node | None) -> int | None:
             return constant(e.e)
         case tree.Unary():
             x = constant(e.e)
-            return None if x is None else int(_UNARY[e.op](x))
+            if x is None or (isinstance(x, Unsigned) and (e.op == "~" or (e.op == "-" and x))):
+                return None
+            return x if e.op == "+" else int(_UNARY[e.op](x))
         case tree.Conditional():
             x = constant(e.test)
             return None if x is None else constant(e.yes if x else e.no)
@@ -60,5 +68,17 @@ def constant(e: tree.Node | None) -> int | None:
             x, y = constant(e.left), constant(e.right)
             if x is None or y is None or (e.op in "/%" and y == 0) or (e.op in ("<<", ">>") and y < 0):
                 return None
-            return int(_BINARY[e.op](x, y))
+            return _within(x, y, int(_BINARY[e.op](x, y)), e.op)
     return None
+
+
+def _within(x: int, y: int, result: int, op: str) -> int | None:
+    """The result of x op y, or None where C's own may be another one, as its types end somewhere."""
+    if op in ("<<", ">>"):
+        y = 0  # how far says nothing of the type
+    unsigned = isinstance(x, Unsigned) or isinstance(y, Unsigned)
+    if unsigned and (min(x, y, result) < 0 or result >= 1 << 32):
+        return None
+    if not -(1 << 63) <= result < 1 << 63:
+        return None
+    return Unsigned(result) if unsigned and op not in _COMPARISONS else result
