@@ -63,6 +63,15 @@ clean: ## remove the environment and everything built
 	rm -rf $(VENV) build dist docs/_build docs/api/generated docs/lessons out .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# What pip, which is told to be quiet, downloads for each set of packages.
+base    := NumPy, PyOpenCL, PoCL, Matplotlib and others
+lab     := JupyterLab
+test    := pytest, ruff, mypy and others
+browser := Playwright
+oracle  := libclang
+docs    := Sphinx
+bench   := PyTorch, which is large
+
 # A stamp file for each set of packages; it is older than pyproject.toml when that has changed.
 $(VENV)/.base: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
@@ -70,10 +79,12 @@ $(VENV)/.base: pyproject.toml
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "'$(PYTHON)' cannot make virtual environments: its venv module is missing."; \
 	  echo "On Debian and Ubuntu: sudo apt-get install python3-venv"; exit 1; }
+	@echo "Setting up $(VENV): downloading $(base). This takes a few minutes, once."
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
 $(VENV)/.%: $(VENV)/.base
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@echo "Adding to $(VENV): downloading $($*). This takes a few minutes, once."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@

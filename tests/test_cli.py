@@ -17,6 +17,13 @@ def test_wrong_usage_ends_with_2_and_shows_the_usage(arguments, capsys):
     assert capsys.readouterr().err.startswith("usage: gpugrad")
 
 
+def test_python_m_gpugrad_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "gpugrad", "tarin"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("usage: gpugrad")
+    done = subprocess.run([sys.executable, "-m", "gpugrad", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.split()[0]) == (0, "gpugrad")
+
+
 @pytest.mark.parametrize("command", ["train", "doctor", "bench"])
 def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit) as end:

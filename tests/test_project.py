@@ -105,7 +105,7 @@ LAYERS = [
     {"autograd"},
     {"nn", "optim", "serialize"},
     {"data", "models"},
-    {"viz", "course", "train", "bench", "doctor", "diagnoses", "cli"},
+    {"viz", "course", "train", "bench", "doctor", "diagnoses", "cli", "__main__"},
 ]
 
 
@@ -167,6 +167,34 @@ def test_a_second_make_sets_nothing_up_again(bare):
     assert make(bare, "-n", "mnist", "ARGS=--epochs 1").stdout == ".venv/bin/gpugrad train --epochs 1\n"
     os.utime(bare / ".venv/.base", (0, 0))  # older than pyproject.toml: what it needs may have changed
     assert "pip install" in make(bare, "-n", "mnist").stdout
+
+
+FAKE = """#!/bin/sh
+case "$*" in
+  *"-m venv"*) mkdir -p .venv/bin && cp "$0" .venv/bin/python && cp "$0" .venv/bin/gpugrad;;
+  train|lab) echo "$1 runs";;
+esac
+"""
+
+
+@needs_make
+def test_make_says_what_it_downloads_and_says_nothing_the_next_time(bare):
+    fake = bare / "python3"
+    fake.write_text(FAKE)
+    fake.chmod(0o755)
+    base, lab = make(bare, "lab", f"PYTHON={fake}").stdout.splitlines()[:2]
+    assert base.startswith("Setting up .venv: downloading NumPy") and base.endswith("This takes a few minutes, once.")
+    assert lab == "Adding to .venv: downloading JupyterLab. This takes a few minutes, once."
+    assert make(bare, "lab", f"PYTHON={fake}").stdout.splitlines() == [".venv/bin/gpugrad lab ", "lab runs"]
+    assert make(bare, "mnist", f"PYTHON={fake}").stdout.splitlines() == [".venv/bin/gpugrad train ", "train runs"]
+
+
+@needs_make
+def test_make_knows_what_each_set_of_packages_is():
+    makefile = text("Makefile")
+    block = re.search(r"\[project.optional-dependencies\]\n(.*?)\n\n", text("pyproject.toml"), re.S)[1]
+    for extra in re.findall(r"^(\w+) = \[", block, re.M):
+        assert re.search(rf"^{extra} +:= \w", makefile, re.M), extra
 
 
 @needs_make
