@@ -56,7 +56,8 @@ def map_of_lessons(prefix: str) -> str:
     for x in lessons():
         link = f"[{x.title}]({prefix}{x.notebook}.ipynb)"
         rows.append(f"| {x.number} | {link} | {x.question} | {x.minutes} min | {len(x.exercises)} |")
-    return "\n".join(["| | lesson | the question | time | exercises |", "| --- | --- | --- | --- | --- |", *rows])
+    head = "| | lesson | the question | time, without exercises | exercises |"
+    return "\n".join([head, "| --- | --- | --- | --- | --- |", *rows])
 
 
 def with_map(text: str, prefix: str) -> str:
