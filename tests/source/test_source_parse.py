@@ -96,7 +96,7 @@ def test_conditions_are_worked_out(condition):
 
 @pytest.mark.parametrize(
     "condition",
-    ["0u - 1 > 0", "~0u > 5", "-1 < 1u", "-1u == 1", "(0u + 2) - 3 > 0", "(1 << 63) < 0", "9223372036854775807 + 1 < 0"],
+    ["0u - 1 > 0", "~0u > 5", "-1 < 1u", "-1u == 1", "(0u + 2) - 3 > 0", "(1 << 63) < 0", "INT_MAX << 33 < 0"],
 )
 def test_a_condition_in_which_numbers_go_round_is_left_to_the_compiler(condition):
     with pytest.raises(SourceError, match="cannot work out this condition"):
