@@ -257,6 +257,22 @@ def test_max_and_min_of_two_tensors_are_maximum_and_minimum(device):
         gg.max(x, y, True)
 
 
+def test_a_tensor_is_unequal_to_what_no_element_can_be_compared_with():
+    class Anything:
+        def __eq__(self, other):
+            return "mine"
+
+    x = gg.tensor([1.0, 2.0])
+    for other in (None, "1", Anything):
+        assert (x == other) is False and (other == x) is False
+        assert (x != other) is True and (other != x) is True
+    assert (x == Anything()) == "mine" and x in [None, "1", x]
+    assert (x == 1).tolist() == [True, False] and (x != np.float32(1)).tolist() == [False, True]
+    for data in ([1, 2], (1, 2), np.ones(2)):
+        with pytest.raises(TypeError, match=r"gpugrad\.tensor\(\.\.\.\) makes one of it"):
+            x == data  # noqa: B015
+
+
 # In place, not recorded
 
 OPERATIONS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator
 from typing import Any
 
@@ -243,13 +244,13 @@ class Tensor:
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
-    # Comparisons give bool tensors, so hashing goes by identity
+    # Comparisons give bool tensors, so hashing goes by identity. With None, say, nothing can be compared: False.
 
     def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
-        return ops.eq(self, other)
+        return ops.eq(self, other) if isinstance(other, _COMPARED) else NotImplemented
 
     def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
-        return ops.ne(self, other)
+        return ops.ne(self, other) if isinstance(other, _COMPARED) else NotImplemented
 
     def __lt__(self, other: Any) -> Tensor:
         return ops.lt(self, other)
@@ -469,6 +470,10 @@ class Tensor:
         unless `retain_graph` (None means `create_graph`).
         """
         engine.backward([self], [gradient], retain_graph, create_graph)
+
+
+#: What == and != compare element by element, or refuse with a hint.
+_COMPARED = (Tensor, numbers.Number, np.generic, np.ndarray, list, tuple)
 
 
 def _unpickle(cls: type[Tensor], host: np.ndarray, requires_grad: bool) -> Tensor:
