@@ -199,6 +199,26 @@ def test_wrong_clipping_is_refused(device):
         nn.utils.clip_grad_norm_(p, -1)
     with pytest.raises(ValueError, match="norm_type is 0"):
         nn.utils.clip_grad_norm_(p, 1, 0)
+    with pytest.raises(ValueError, match="max_norm is nan"):
+        nn.utils.clip_grad_norm_(p, math.nan)
+    for parameters, max_norm, norm_type, match in (
+        (nn.Linear(2, 2), 1, 2, r"parameters is Linear; it must be tensors; pass its \.parameters\(\)"),
+        (None, 1, 2, "parameters is NoneType; it must be tensors"),
+        ([p, "p"], 1, 2, r"parameters\[1\] is str; it must be a tensor"),
+        (p, "1", 2, "max_norm is a str; it must be a number"),
+        (p, 1, "inf", "norm_type is a str; it must be a number"),
+    ):
+        with pytest.raises(TypeError, match=f"clip_grad_norm_: {match}"):
+            nn.utils.clip_grad_norm_(parameters, max_norm, norm_type)
+    assert p.grad.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("norm_type", [2.0, math.inf])
+def test_a_gradient_without_elements_adds_nothing_to_the_norm(norm_type):
+    empty, p = gg.zeros(0, requires_grad=True), gg.zeros(1, requires_grad=True)
+    empty.grad, p.grad = gg.zeros(0), gg.tensor([-3.0])
+    assert nn.utils.clip_grad_norm_([empty], 1.0, norm_type).item() == 0
+    assert nn.utils.clip_grad_norm_([empty, p], 1.0, norm_type).item() == 3
 
 
 # Networks
