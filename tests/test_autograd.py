@@ -290,9 +290,15 @@ def test_no_grad_as_block_decorator_and_nested(device):
         return x * 2
 
     assert not quietly().requires_grad and not too().requires_grad
+
+    @gg.enable_grad
+    def aloud():
+        return x * 2
+
     with gg.no_grad():
         with gg.enable_grad():
             assert (x * 2).requires_grad
+        assert aloud().requires_grad and gg.enable_grad()(aloud)().requires_grad
         assert not gg.is_grad_enabled()
     assert gg.is_grad_enabled() and (x * 2).requires_grad
     with pytest.raises(ZeroDivisionError), gg.no_grad():

@@ -217,6 +217,7 @@ def test_only_wanted_gradients_are_computed(device):
         (lambda x: x.flip(0, 0), ValueError, "names an axis twice"),
         (lambda x: ops.cat(x), TypeError, "cat: tensors is Tensor; give a list"),
         (lambda x: ops.cat([]), ValueError, "cat: tensors is empty"),
+        (lambda x: ops.cat([x.sum(), x.sum()]), ValueError, r"cat: the arrays are 0-d; .* Use stack"),
         (lambda x: ops.cat([x, 1]), TypeError, r"cat: tensors\[1\] is int"),
         (lambda x: ops.cat([x, x.flatten()]), ValueError, "cat: arrays 0 and 1 have shapes"),
         (lambda x: ops.stack([x, x.T]), ValueError, "stack: arrays 0 and 1 have shapes"),

@@ -62,21 +62,24 @@ class set_grad_enabled(_Recording):
         return super().__call__(function)
 
 
-class no_grad(_Recording):
-    """`with no_grad():` (or `@no_grad()`) does not record operations: results need no gradient."""
-
-    def __init__(self) -> None:
-        super().__init__(False)
+class _AlsoBare(_Recording):
+    """A mode without arguments, which decorates with and without brackets, as in PyTorch."""
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        # Also as a bare decorator, as in PyTorch.
         if function is None:
             return super().__new__(cls)
         return cls()(function)
 
 
-class enable_grad(_Recording):
-    """`with enable_grad():` records operations inside a `no_grad` block."""
+class no_grad(_AlsoBare):
+    """`with no_grad():` (or `@no_grad`) does not record operations: results need no gradient."""
+
+    def __init__(self) -> None:
+        super().__init__(False)
+
+
+class enable_grad(_AlsoBare):
+    """`with enable_grad():` (or `@enable_grad`) records operations inside a `no_grad` block."""
 
     def __init__(self) -> None:
         super().__init__(True)

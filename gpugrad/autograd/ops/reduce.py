@@ -160,7 +160,8 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 def var(input: Tensor, dim: Dim = None, keepdim: bool = False, *, correction: float = 1) -> Tensor:
     """The variance over `dim` (as in `sum`): the sum of squared distances from the mean, over n - correction.
 
-    correction 1 estimates the variance of what the elements were drawn from; 0 is the elements' own.
+    correction 1 estimates the variance of what the elements were drawn from; 0 is the elements' own. (PyTorch's older
+    `unbiased` has no place here: by position, what follows dim is keepdim.)
     """
     E.check_tensor("var", input)
     if not is_float(input.dtype):

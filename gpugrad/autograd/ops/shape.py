@@ -77,8 +77,9 @@ class Cat(Function):
 
     @staticmethod
     def forward(ctx: Any, dim: int, *tensors: Tensor) -> Tensor:
+        out = Tensor._wrap(K.cat([t.array for t in tensors], dim))
         ctx.dim, ctx.sizes = dim, [t.shape[dim] for t in tensors]
-        return Tensor._wrap(K.cat([t.array for t in tensors], dim))
+        return out
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
