@@ -237,6 +237,12 @@ def test_every_file_that_the_texts_link_to_exists():
                 assert (page.parent / link).exists(), f"{page.name} links to {link}"
 
 
+def test_the_texts_count_the_lessons():
+    count = len(list((ROOT / "notebooks").glob("*.ipynb")))
+    for name in ("README.md", "docs/course.md", "CHANGELOG.md"):
+        assert re.findall(r"(\d+)\s+lessons", text(name)) == [str(count)], name
+
+
 @pytest.mark.skipif(os.name == "nt", reason="a shell script")
 def test_the_script_of_ci_is_executable_and_parses():
     script = ROOT / ".ci" / "run"
