@@ -17,7 +17,7 @@ ICD = next(iter(pathlib.Path("/usr/lib").glob("**/liboclgrind-rt-icd.so")), None
 FAMILIES = sorted({test for cl in mutants.KERNELS.glob("*.cl") for test in mutants.tests_of(cl.name)})
 
 #: How many cases of each test: a simulated device is slow. `make test-full` takes all, 0.
-SAMPLE = os.environ.get("OCLGRIND_SAMPLE", "2")
+SAMPLE = os.environ.get("OCLGRIND_SAMPLE", "1")
 
 pytestmark = [
     pytest.mark.deep,
