@@ -2,7 +2,8 @@
 
 `parse` tells the kernels of a text and their signatures, `lower_half` lets a kernel store half on any device,
 `instrument` makes a kernel record every access to memory. Read in the order lexer, macros, preprocess, layout,
-tree, cursor, expressions, declarations, parser, writer, statements, half, votes, provenance, helpers, record.
+tree, cursor, expressions, declarations, parser, writer, statements, half, votes, provenance, reach, helpers,
+record.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A pointer variable has a shadow, an int that is assigned whenever it is; so `a[i + 100000]` is blamed on `a`
 even where it lands in `b`. Where this cannot tell, the answer is UNKNOWN of the space, and the recorder looks
-the address up.
+the address up. Of a pointer into private memory it is the number of an object there (reach.py).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from .layout import Array, Pointer, Type, decay
 from .tree import Expr, walk
 
 RECORDED = ("global", "local")
-UNKNOWN = {"global": "-1", "local": "-2"}
+UNKNOWN = {"global": "-1", "local": "-2", "private": "-3"}
 
 
 def is_traced_pointer(t: Type) -> bool:
-    return isinstance(t, Pointer) and t.space in RECORDED
+    return isinstance(t, Pointer) and t.space in UNKNOWN
 
 
 def unknown(e: Expr) -> str:
@@ -29,7 +29,8 @@ def points_into(e: Expr) -> str:
     """Of a pointer value (or an array, which is one)."""
     match e:
         case tree.Name(variable=v) if v is not None:
-            return str(v.buffer) if v.buffer is not None else v.shadow or unknown(e)
+            number = v.object if isinstance(v.type, Array) and v.buffer is None else v.buffer
+            return str(number) if number is not None else v.shadow or unknown(e)
         case tree.Paren() | tree.Cast() | tree.Increment():
             return points_into(e.e) if isinstance(decay(e.e.type, e.e.space), Pointer) else unknown(e)
         case tree.Binary():
@@ -48,8 +49,8 @@ def points_into(e: Expr) -> str:
 def owner(e: Expr) -> str:
     """Of an object."""
     match e:
-        case tree.Name():
-            return points_into(e)
+        case tree.Name(variable=v):
+            return points_into(e) if v is None or v.object is None else str(v.object)
         case tree.Index():
             return points_into(e.base)
         case tree.Deref():

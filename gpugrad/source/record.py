@@ -21,7 +21,8 @@ from .half import HalfWriter, enables_half, is_half
 from .helpers import Helpers
 from .layout import SIZES, Array, Base, Pointer, Record, Type, decay, dimensions, element
 from .operations import Counting, operations
-from .provenance import RECORDED, escaping, is_traced_pointer, owner, points_into, reassigned
+from .provenance import RECORDED, UNKNOWN, escaping, is_traced_pointer, owner, points_into, reassigned
+from .reach import Reaching, is_reaching
 from .tables import Buffer, Signature, Site
 from .tree import Expr, Variable, bare
 from .unit import Unit
@@ -53,7 +54,7 @@ def recorder_text() -> str:
     return importlib.resources.files(__package__).joinpath("recorder.cl").read_text(encoding="utf-8")
 
 
-class Recorder(Counting, HalfWriter):
+class Recorder(Reaching, Counting, HalfWriter):
     def __init__(self, unit: Unit, kernel: str | None, watch: tuple[str, ...], fuel: int, faults_only: bool) -> None:
         super().__init__(unit)
         self.kernel, self.watch, self.fuel, self.faults_only = unit.kernel(kernel), frozenset(watch), fuel, faults_only
@@ -63,6 +64,8 @@ class Recorder(Counting, HalfWriter):
         self.function: tree.Function = self.kernel
         self.voting: set[int] = set()
         self.escaped: set[str] = set()
+        self.reached = [unit.functions[name] for name in unit.reachable([self.kernel])]
+        self.reaching = is_reaching(self.reached)
 
     # ---- tables
 
@@ -193,7 +196,7 @@ class Recorder(Counting, HalfWriter):
         counting, self.counting = self.counting, self.counting and v.space == "private" and v.value is None
         text = super().initial(d)
         self.counting = counting
-        if v.shadow:
+        if v.shadow and not isinstance(d.init, tree.Literal):  # 0 in a list of two is no pointer
             return f"({v.shadow} = {points_into(d.init)}, {text})"
         # A constant may be an array's length further down, and a call is no constant; its value never changes anyway.
         if isinstance(d.init, tree.InitList) or v.value is not None:
@@ -207,8 +210,8 @@ class Recorder(Counting, HalfWriter):
             return f" gg_buffer(gg, {b}, -2, (ulong){amp}{v.name}, sizeof({v.name}));"
         if v.space == "private" and is_traced_pointer(v.type) and v.name not in self.escaped:
             assert isinstance(v.type, Pointer)
-            v.shadow = self.temporary(f"int @ = {'-2' if v.type.space == 'local' else '-1'}")
-        return ""
+            v.shadow = self.temporary(f"int @ = {UNKNOWN[v.type.space]}")
+        return self.object(v, self.escaped)
 
     # ---- calls
 
@@ -225,7 +228,7 @@ class Recorder(Counting, HalfWriter):
             if e.name in opencl.RESULT_BY_POINTER:
                 self.refuse(f"{e.name}() into {p.space} memory is not supported: store its result from a variable", e)
         if e.function is None or e.function.body is None:
-            return super().value_Call(e)
+            return self.moving(e) or super().value_Call(e)
         if e.function.kernel:
             self.refuse(f"{e.name} is a kernel; a kernel that calls one is not supported", e)
         pointers = [points_into(a) for a, q in zip(e.args, e.function.params) if is_traced_pointer(q.type)]
@@ -307,7 +310,7 @@ class Recorder(Counting, HalfWriter):
 
     def prologue(self, f: tree.Function) -> str:
         if not f.kernel:
-            return ""
+            return self.objects_given(f)
         item = "get_global_id({0}) - get_global_offset({0})".format
         lines = [
             "gg_t gg_record; gg_t *gg = &gg_record; gg->n = 0; gg->dead = false; gg->ok = true;",
@@ -323,6 +326,8 @@ class Recorder(Counting, HalfWriter):
         for b, buffer in enumerate(self.buffers):
             base = f"(ulong){buffer.name}" if buffer.argument is not None and buffer.space != "constant" else "0"
             lines.append(f"gg_buffer(gg, {b}, {codes[buffer.space]}, {base}, gg_lengths[{b}]);")
+        if self.reaching:
+            lines.append("for (int i = 0; i < GG_OBJECTS; i++) gg->extent[i] = 0;" + self.objects_given(f))
         return " ".join(lines) + " "
 
     def epilogue(self, f: tree.Function) -> str:
@@ -333,15 +338,14 @@ class Recorder(Counting, HalfWriter):
 
         (A compiler only warns where the text leaves it out.)
         """
-        reached = [self.unit.functions[name] for name in self.unit.reachable([self.kernel])]
-        types = [p.type for f in reached if f is not self.kernel for p in f.params]
-        for node in (n for f in reached if f.body for n in tree.walk(f.body)):
+        types = [p.type for f in self.reached if f is not self.kernel for p in f.params]
+        for node in (n for f in self.reached if f.body for n in tree.walk(f.body)):
             types += [node.type] if isinstance(node, tree.Cast) else []
             types += [node.variable.type] if isinstance(node, tree.Declarator) else []
         return any(isinstance(t, Pointer) and t.space == "global" and not t.const for t in map(element, types))
 
     def run(self) -> str:
-        wanted = self.unit.reachable([self.kernel])
+        wanted = {f.name for f in self.reached}
         out: list[str] = []
         for item in self.unit.items:
             self.out = []
@@ -358,6 +362,8 @@ class Recorder(Counting, HalfWriter):
             raise SourceError(f"the kernel has {len(self.buffers)} buffers; the tracer numbers at most {MAX_BUFFERS}")
         pragmas = [self.text(i.t0, i.t1) for i in self.unit.items if self.tokens[i.t0].kind == "pragma"]
         options = f"#define GG_BUFFERS {max(1, len(self.buffers))}\n" + "#define GG_FAULTS_ONLY\n" * self.faults_only
+        if self.reaching:
+            options += f"#define GG_OBJECTS {max(1, self.objects)}\n#define GG_SPARE {self.largest // 8 + 1}\n"
         return "\n".join([*pragmas, options]) + recorder_text() + "".join(out)
 
     def constants(self, item: tree.Declaration) -> None:

@@ -20,6 +20,10 @@ typedef struct {
   int where;                     /* byte offset of the latest __constant read */
   ulong base[GG_BUFFERS], length[GG_BUFFERS];
   char space[GG_BUFFERS];        /* -1: global, -2: local, 0: constant */
+#ifdef GG_OBJECTS
+  ulong object[GG_OBJECTS], extent[GG_OBJECTS];  /* private variables: address, and length in bytes */
+  ulong spare[GG_SPARE];         /* where pointers lead that lead to none of them */
+#endif
 } gg_t;
 
 void gg_buffer(gg_t *t, int b, int space, ulong base, ulong length) {
@@ -122,3 +126,24 @@ long gg_constant(gg_t *t, long i, long n, uint size) {
   t->where = (int)clamp(i * size, (long)INT_MIN, (long)INT_MAX);
   return t->ok ? i : 0;
 }
+
+#ifdef GG_OBJECTS
+void gg_object(gg_t *t, int k, ulong address, ulong bytes) {
+  t->object[k] = address;
+  t->extent[k] = bytes;
+}
+
+/* Where is element i of a pointer into private memory, if it lies in object b (-3: in any of them)? If it does not, the
+   answer is a spare place, which then holds 0. */
+ulong gg_reach(gg_t *t, int b, uint site, ulong p, long i, uint size) {
+  ulong at = p + (ulong)i * size;
+  for (int k = 0; k < GG_OBJECTS; k++)
+    if ((b < 0 || k == b) && at - t->object[k] < t->extent[k] && size <= t->extent[k] - (at - t->object[k])) return at;
+  if (b >= 0 && t->extent[b] == 0) return at;  /* a jump went past its declaration: nobody knows where it lies */
+  long n = b < 0 ? 0 : (long)(t->extent[b] / size), o = b < 0 ? i * (long)size : (long)(at - t->object[b]);
+  long e = (o < 0 ? o - (long)size + 1 : o + (long)size - 1) / (long)size;  /* where it lies, or sticks out */
+  gg_put(t, site | GG_OUTSIDE, (int)clamp(e, (long)INT_MIN, (long)INT_MAX), n);
+  for (int k = 0; k < 8 * GG_SPARE; k++) ((uchar *)t->spare)[k] = 0;  /* of whatever type it is read next */
+  return (ulong)t->spare;
+}
+#endif

@@ -112,16 +112,17 @@ class Writer(ExpressionWriter):
 
     def write_Declaration(self, node: tree.Declaration) -> None:
         self.at(node)
-        self.emit(self.declaration(node))
+        self.emit("".join(self.declaration(node)))
 
-    def declaration(self, node: tree.Declaration) -> str:
+    def declaration(self, node: tree.Declaration) -> tuple[str, str]:
+        """The declaration, and what must follow it."""
         half = self.half_word(node.declarators[0].variable.type) if node.declarators else "ushort"
         parts, after = [], ""
         for d in node.declarators:
             text, follow = self.text(d.t0, d.name_end), self.declared(d)
             parts.append(text + (f" = {self.initial(d)}" if d.init else ""))
             after += follow
-        return f"{self.text(node.t0, node.spec_end, half)} {', '.join(parts)};{after}"
+        return f"{self.text(node.t0, node.spec_end, half)} {', '.join(parts)};", after
 
     def write_Return(self, node: tree.Return) -> None:
         self.at(node)
@@ -150,11 +151,14 @@ class Writer(ExpressionWriter):
             self.block(node.body)
             self.emit(f" while ({self.test(node)});")
         else:
-            init = self.declaration(node.init) if isinstance(node.init, tree.Declaration) else (
-                self.effect(node.init.e) + ";" if isinstance(node.init, tree.ExprStatement) else ";")  # fmt: skip
+            init, after = self.declaration(node.init) if isinstance(node.init, tree.Declaration) else (
+                self.effect(node.init.e) + ";" if isinstance(node.init, tree.ExprStatement) else ";", "")  # fmt: skip
             step = self.effect(node.step) if node.step else ""
             self.emit(f"for ({init} {self.test(node)}; {step}) ")
+            if after:  # it does not fit in the loop's head
+                self.emit("{" + after)
             self.block(node.body)
+            self.emit("}" * bool(after))
 
     # ---- functions
 

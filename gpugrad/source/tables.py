@@ -8,8 +8,9 @@ from .layout import Type
 
 KINDS = ("load", "store", "atomic", "barrier", "branch", "assign", "row", "private", "fuel")
 """What an event can be. `branch`: a condition that a barrier depends on. `assign`: a watched private variable gets
-a value. `row`: an index past the end of a row of an array of arrays. `private`: an index outside a private array.
-`fuel`: a loop that never ended."""
+a value. `row`: an index past the end of a row of an array of arrays. `private`: outside a private array
+by its index, or outside a private variable by a pointer (the site's name is then "pointer"). `fuel`: a loop that never
+ended."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ class Variable:
     space: str
     value: int | None = None  # of an enumerator or a constant int
     buffer: int | None = None  # its buffer number, for arguments and local arrays
-    shadow: str = ""  # the C variable that says which buffer this pointer points into
+    object: int | None = None  # its number among the private variables that pointers may lead to
+    shadow: str = ""  # the C variable that says which buffer (or private object) this pointer points into
 
 
 # ---- expressions

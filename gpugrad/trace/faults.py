@@ -34,6 +34,8 @@ def bounds(t: LaunchTrace) -> list[Finding]:
                 text = (f"{who} uses index {index} of a row that has {counted(length, 'element')} (0 to {length - 1}). "
                         f"C does not stop this: it lands in another row.{more}")  # fmt: skip
                 out.append(Finding("row overflow", text, (site,), n, (row,)))
+            elif site.name == "pointer":
+                out.append(Finding("out of bounds", _astray(who, index, length) + more, (site,), n, (row,)))
             else:
                 text = (f"{who} uses index {index} of a private array of {counted(length, 'element')} (0 to "
                         f"{length - 1}); index 0 was used instead.{more}")  # fmt: skip
@@ -46,6 +48,16 @@ def bounds(t: LaunchTrace) -> list[Finding]:
             furthest = int(c.offset[alike & (c.flags & OUTSIDE != 0)].max())
             out.append(Finding("out of bounds", _outside(t, say, row, furthest) + more, (site,), n, (row,)))
     return out
+
+
+def _astray(who: str, index: int, length: int) -> str:
+    """A pointer into private memory that leads out of what it points into."""
+    if not length:
+        return f"{who} uses a pointer that leads to no private variable. The access was left out."
+    if length == 1:
+        return f"{who} goes through a pointer to element {index} of a single variable. The access was left out."
+    return (f"{who} goes through a pointer to element {index} of a private array of {counted(length, 'element')} (0 to "
+            f"{length - 1}). The access was left out.")  # fmt: skip
 
 
 def _outside(t: LaunchTrace, say: Speaker, row: int, furthest: int) -> str:

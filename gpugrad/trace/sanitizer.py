@@ -52,11 +52,9 @@ def sanitize(
     """Run a kernel once, recorded, and report every mistake that it made.
 
     The first argument is a kernel of `gg.kernel`, or OpenCL C text (`name`: which kernel of it; further keywords
-    declare buffers, as in `gg.kernel`). Accesses outside global, local and constant memory, and indices outside a
-    private array, are left out and the run goes on. What a pointer into private memory reaches (an array handed to a
-    function) is not checked: where it goes astray, it does so here as in a plain run. A work-item leaves its loops
-    after `fuel` turns; `budget` bytes hold the events, 16 each, and the report has a note if they did not do. Raises
-    SourceError if the text cannot be followed.
+    declare buffers, as in `gg.kernel`). Accesses outside global, local, constant and private memory are left out, and
+    the run goes on. A work-item leaves its loops after `fuel` turns; `budget` bytes hold the events, 16 each, and the
+    report has a note if they did not do. Raises SourceError if the text cannot be followed.
     """
     options = Options(budget=checked_budget("sanitize", budget), fuel=checked_fuel("sanitize", fuel))
     if not isinstance(kernel_or_source, CustomKernel):

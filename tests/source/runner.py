@@ -178,7 +178,10 @@ def joined(group: list[Instrumented], own: Sequence[str] = ()) -> str:
     """One text of several instrumented ones: the recorder and its helpers once, the names `own` apart."""
     most = max(len(m.buffers) for m in group)
     before, after = group[0].text.split(recorder_text())[0], recorder_text()
-    out = [re.sub(r"(?<=GG_BUFFERS )\d+", str(max(1, most)), before), after]
+    for name in ("GG_BUFFERS", "GG_OBJECTS", "GG_SPARE"):
+        sizes = [int(n) for m in group for n in re.findall(rf"#define {name} (\d+)", m.text)]
+        before = re.sub(rf"#define {name} \d+\n", "", before) + (f"#define {name} {max(sizes)}\n" if sizes else "")
+    out = [before, after]
     known: set[str] = set()
     for i, m in enumerate(group):
         body = m.text.split(recorder_text())[1]

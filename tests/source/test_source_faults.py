@@ -75,6 +75,57 @@ def test_an_index_outside_a_private_array_is_told():
     assert r.outputs[0].tolist() == [1, 2, 3, 4, 1, 1, 1, 1]
 
 
+ASTRAY = """typedef struct { int a; float b[3]; } Pair;
+void fill(float *p, int n) {
+  for (int k = 0; k <= n; k++)
+    p[k] = 1;
+}
+float *at(float *p, long i) { return p + i; }
+void set(Pair *s, int i) {
+  s[i].a = 2;
+}
+__kernel void k(__global float *a, int one) {
+  int i = get_global_id(0);
+  float t[4], u[2] = {5, 6}, *p = t, *none = 0, x = 7;
+  Pair s = {1};
+  fill(t, 4);
+  set(&s, one);
+  float far = *at(u, one * 3000000);
+  float back = p[-one];
+  *none = 3;
+  float wide = vload4(one, u + 1).x;
+  float4 v = (float4)(8);
+  float lane = ((float *)&v)[4 * one];
+  float c = sincos(x, &x + one);
+  p += 4;
+  float past = *p++;
+  a[i] = u[0] + u[1] + s.a + far + back + wide + lane + past;
+}"""
+
+
+def test_a_pointer_out_of_a_private_variable_is_told_and_reaches_nothing():
+    r = run(ASTRAY, [floats(4), np.int32(1)], (4,), (4,))
+    lines = (4, 8, 16, 17, 18, 19, 21, 22, 24)
+    assert set(r.faults()) == {("private", line, i) for line in lines for i in range(4)}
+    assert r.outputs[0].tolist() == [12] * 4  # 5 + 6 + 1, and 0 for whatever lies outside
+
+
+def test_a_pointer_within_private_variables_is_left_in_peace():
+    text = """typedef struct { int a; float b[3]; } Pair;
+void rows(float (*m)[4]) { for (int j = 0; j < 12; j++) m[j / 4][j % 4] = j; }
+__kernel void k(__global float *a) {
+ float m[3][4], t[4] = {1, 2, 3, 4}, c, s = 0; int i = get_global_id(0); __global float *g = a, **gs = &g;
+ Pair pair = {i, {1, 2, 3}}, *q = &pair; float *ps[2] = {t, pair.b}, *p = i & 1 ? t : pair.b;
+ rows(m); q->b[1] = p[1]; *p++ = 9; vstore2((float2)(7, 8), 1, t);
+#pragma unroll
+ for (int k = 0, *n = &k; k < 3; (*n)++) s += ps[1][*n] + *(*(m + *n) + 3);
+ switch (i) { float w[2]; default: p = w; p[1] = sincos(s, &c); s += *(w + 1) + ((uchar *)&i)[0]; }
+ (*gs)[i] = s + vload4(0, t).w + *(float *)&q->a; }"""
+    r = run(text, [floats(4)], (4,), (4,))
+    assert r.faults() == []
+    assert np.isfinite(r.outputs[0]).all()
+
+
 def test_a_constant_index_outside_is_told():
     text = """__constant float W[3] = {1, 2, 3};
 __kernel void k(__global float *a) { a[get_global_id(0)] = W[get_global_id(0)]; }"""

@@ -159,3 +159,33 @@ __kernel void pointers_to_private(__global float *a, __global float *o) {
     s += *p++;
   o[i] = sincos(s, &c) + c;
 }
+
+typedef struct {
+  int count;
+  float parts[3];
+} Private;
+
+float *later(float *p, int n) {
+  return p + n;
+}
+
+void count(Private *s, float (*rows)[2]) {
+  s->count++;
+  s[0].parts[1] += rows[1][s->count & 1];
+  rows[0][1] *= 2;
+}
+
+//: 8 / 8: float[8], float[8]=0
+__kernel void pointers_between_functions(__global float *a, __global float *o) {
+  int i = get_global_id(0);
+  float t[3][2] = {{1, 2}, {3, 4}, {a[i], 6}};
+  Private s = {i, {1, 2, 3}}, *p = &s;
+  count(p, t);
+  count(&s, t + 1);
+  for (int k = 0, *n = &k; k < 3; (*n)++)
+    *later(s.parts, k) += k;
+  float *q = i & 1 ? t[1] : p->parts, **pp = &q;
+  (*pp)[1] += vload2(0, later(q, 0)).x;
+  vstore2((float2)(q[0], q[1]), 1, &t[0][0]);
+  o[i] = t[1][0] + 10 * t[1][1] + 100 * s.parts[1] + s.count + *(*(t + 2) + 0) + ((uchar *)&i)[0];
+}
