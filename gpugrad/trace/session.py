@@ -38,7 +38,7 @@ class Trace:
         lines = [f"{i}: {t!r}"[:-1].replace("<launch of ", "") for i, t in enumerate(self.launches)]
         lines += [f"not recorded: {name}: {reason}" for name, reason in self.skipped]
         if self.unrecorded:
-            lines.append(f"{self.unrecorded} launches were not asked for")
+            lines.append(f"{self.unrecorded} launch{'es were' if self.unrecorded > 1 else ' was'} not asked for")
         lines += [f"no recorded launch assigns a private variable {name}" for name in self.unwatched]
         for t in self.launches:
             lines += [f"{t.kernel}: {note}" for note in t.notes]

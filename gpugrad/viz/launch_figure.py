@@ -12,7 +12,7 @@ from .figure import Figure
 from .page import script
 from .steps import Steps
 from .still import Picture, fit, shape_note, still
-from .words import by_shape, num
+from .words import by_shape, counted, num, work_items
 
 SIGN = {"load": "r", "store": "w", "atomic": "a"}
 
@@ -20,7 +20,9 @@ SIGN = {"load": "r", "store": "w", "atomic": "a"}
 class LaunchView(Figure):
     """A recorded launch, step by step. `work_item` (a flat number) and `step` say where one is."""
 
-    _esm = script("tree.js", "recording.js", "step_words.js", "stepper.js")
+    _esm = script(
+        "tree.js", "recording.js", "step_words.js", "step_marks.js", "step_grids.js", "step_layout.js", "stepper.js"
+    )
     work_item = traitlets.Int(0).tag(sync=True)
     step = traitlets.Int(0, min=0).tag(sync=True)
     position = ("work_item", "step")
@@ -56,8 +58,8 @@ class LaunchView(Figure):
 
     def head(self) -> str:
         g, l, _ = self.steps.sizes
-        events = f"{len(self.launch.columns):,} events"
-        return f"{self.name()}, {by_shape(g)} work-items in groups of {by_shape(l)}, {events}"
+        events = counted(len(self.launch.columns), "event")
+        return f"{self.name()}, {work_items(g)} in groups of {by_shape(l)}, {events}"
 
     def describe(self) -> str:
         steps = self.steps.of(self.work_item)

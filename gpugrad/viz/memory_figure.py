@@ -14,7 +14,7 @@ from .launch_figure import one_launch
 from .lines import kept_lines
 from .page import script
 from .still import Picture, still
-from .words import by_shape, numbers, pack_integers, trimmed, unpack
+from .words import by_shape, counted, numbers, pack_integers, trimmed, unpack
 
 REQUESTS = 400  # of each place, shown
 VERB = {"load": "read", "store": "write", "atomic": "update"}
@@ -119,7 +119,7 @@ class Memory(Figure):
 
     def head(self) -> str:
         size = by_shape(trimmed(self.launch.local_size))
-        return f"Memory of {self.launch.kernel}, work-groups of {size}: {len(self.places)} places"
+        return f"Memory of {self.launch.kernel}, work-groups of {size}: {counted(len(self.places), 'place')}"
 
     def first_frame(self) -> str:
         p = self.places[0]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..trace.events import ATOMIC, LOAD, OUTSIDE, SKEW
 from ..trace.launch import LaunchTrace
-from .words import by_shape, pack, pack_numbers, trimmed
+from .words import by_shape, pack, pack_numbers, trimmed, work_items
 
 MAX_CELLS = 20_000  # of all buffers together, and of pairs: what a page of under 1 MB holds
 MAX_PAIRS = 40_000
@@ -103,8 +103,8 @@ class Relation:
     def caption(self, where: str) -> str:
         t = self.launch
         on = f" on {where}" if where else ""
-        g = by_shape(trimmed(t.global_size))
+        g = work_items(trimmed(t.global_size))
         return (
-            f"Recorded{on}: one launch of {t.kernel} ({t.file}), {g} work-items in {self.size}. Which cell went where "
+            f"Recorded{on}: one launch of {t.kernel} ({t.file}), {g} in {self.size}. Which cell went where "
             "is read from its loads and stores, the numbers from its buffers."
         )

@@ -1,7 +1,7 @@
 """From a recorded launch to what the stepper draws: each work-item's steps, the buffers, the lines of the source.
 
 A step is a load, a store, an atomic, a barrier, or a watched variable that gets a value that is no index. The browser
-builds the same steps from the same columns (static/stepper.js); here they are for `describe()` and the first frame.
+builds the same steps from the same columns (static/recording.js); here they are for `describe()` and the first frame.
 """
 
 from __future__ import annotations
@@ -16,7 +16,19 @@ from ..source import KINDS
 from ..trace.events import ASSIGN, ATOMIC, BARRIER, LOAD, OUTSIDE, PRIVATE, ROW, SKEW, STORE, values
 from ..trace.launch import LaunchTrace
 from .lines import kept_lines
-from .words import bracket, by_shape, listed, num, numbers, pack, pack_integers, pack_numbers, trimmed
+from .words import (
+    bracket,
+    by_shape,
+    counted,
+    listed,
+    num,
+    numbers,
+    pack,
+    pack_integers,
+    pack_numbers,
+    trimmed,
+    work_items,
+)
 
 VERB = {"load": "reads", "store": "writes", "atomic": "updates", "assign": "sets"}
 FLOATS = ("float", "double", "half")
@@ -216,8 +228,9 @@ class Steps:
         who = "W" + self.who(item)[1:]
         if step.kind == "barrier":
             count = int(np.prod(self.sizes[1]))
-            return (f"{who} waits at the barrier for all {count} of {self.group(self.group_of(item))}. "
-                    f"Phase {step.phase} ends here.")  # fmt: skip
+            whom = f"for all {count} of" if count > 1 else "alone in"
+            group = self.group(self.group_of(item))
+            return f"{who} waits at the barrier {whom} {group}. Phase {step.phase} ends here."
         if step.kind in ("row", "private") or step.fault or (step.buffer < 0 and step.kind != "assign"):
             return self._fault(step, who)
         site = self.t.sites[step.site]
@@ -246,7 +259,7 @@ class Steps:
             return f"{who} {verb} an address that is in no buffer. {end}"
         name, n = self.t.buffers[step.buffer].name, self.size(step.buffer)
         if step.fault & OUTSIDE:
-            return f"{who} {verb} {name}[{outer(step)}], but {name} has {n} elements (0 to {n - 1}). {end}"
+            return f"{who} {verb} {name}[{outer(step)}], but {name} has {counted(n, 'element')} (0 to {n - 1}). {end}"
         return f"{who} {verb} {name} at a misaligned address. {end}"
 
     def _overflow(self, step: Step) -> str:
@@ -339,12 +352,12 @@ class Steps:
         """Where the data came from. `where` names the device, or is empty: committed texts name none."""
         t, (g, l, n) = self.t, self.sizes
         groups = int(np.prod(n))
-        size = f"{by_shape(g)} work-items in {groups} group{'s' * (groups != 1)} of {by_shape(l)}"
+        size = f"{work_items(g)} in {counted(groups, 'group')} of {by_shape(l)}"
         on = f" on {where}" if where else ""
         file = t.file.strip("<>") or "your kernel"
-        text = f"Recorded{on}: one launch of {t.kernel} ({file}), {size}, {len(t.columns):,} events."
+        text = f"Recorded{on}: one launch of {t.kernel} ({file}), {size}, {counted(len(t.columns), 'event')}."
         if t.left_out:
-            text += f" {t.left_out:,} work-items were not recorded."
+            text += f" {counted(t.left_out, 'work-item')} {'was' if t.left_out == 1 else 'were'} not recorded."
         if t.lost:
-            text += f" {t.lost:,} more events found no room."
+            text += f" {counted(t.lost, 'more event')} found no room."
         return text

@@ -66,20 +66,21 @@ class Timeline(Figure):
             count[t.family or "yours"] = count.get(t.family or "yours", 0) + 1
         return dict(sorted(count.items(), key=lambda item: (-item[1], item[0])))
 
+    def many(self) -> str:
+        return f"{len(self.launches):,} launch{'es' * (len(self.launches) != 1)}"
+
     def head(self) -> str:
-        return f"Timeline of {len(self.launches)} launches"
+        return f"Timeline of {self.many()}"
 
     def describe(self) -> str:
         """Counts only: times differ from run to run."""
         t = self.launches[min(self.pos, len(self.launches) - 1)]
         families = ", ".join(f"{n} {name}" for name, n in self.families().items())
-        return f"{len(self.launches)} launches: {families}. Launch {self.pos + 1} is {t.kernel}."
+        return f"{self.many()}: {families}. Launch {self.pos + 1} is {t.kernel}."
 
     def first_frame(self) -> str:
         out = [text(16, 28, "Timeline of a block", 15, weight=650)]
-        out.append(
-            text(16, 50, f"{len(self.launches)} launches by family; the live figure shows their times.", 13, MUTED)
-        )
+        out.append(text(16, 50, f"{self.many()} by family; the live figure shows their times.", 13, MUTED))
         families = self.families()
         most = max(families.values())
         for k, (name, n) in enumerate(families.items()):

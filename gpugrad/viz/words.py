@@ -85,6 +85,16 @@ def by_shape(shape: Sequence[int]) -> str:
     return "×".join(map(str, shape)) if shape else "1 number"
 
 
+def counted(n: int, one: str) -> str:
+    """1,200 events; 1 event."""
+    return f"{n:,} {one}{'s' * (n != 1)}"
+
+
+def work_items(sizes: Sequence[int]) -> str:
+    """(8, 4) as 8×4 work-items; 1 work-item."""
+    return f"{by_shape(sizes)} work-item{'s' * (math.prod(sizes) != 1)}"
+
+
 def trimmed(sizes: Sequence[int]) -> tuple[int, ...]:
     """Sizes of a launch without trailing ones."""
     out = list(sizes)

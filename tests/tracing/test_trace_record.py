@@ -215,7 +215,7 @@ def test_groups_and_work_items_choose_what_is_recorded():
 def test_launches_and_kernels_choose_launches():
     t = run_add(launches=1)
     assert len(t) == 1 and t[0].args == {"n": 32} and t.unrecorded == 1
-    assert "1 launches were not asked for" in str(t)
+    assert "1 launch was not asked for" in str(t)
     assert len(run_add(kernels="add")) == 2
     assert len(run_add(kernels=["other"])) == 0
 

@@ -76,6 +76,9 @@ export function bracket(name, i, shape) {
   return name + text;
 }
 
+/** 1,200 events; 1 event. */
+export const counted = (n, one) => `${n.toLocaleString("en")} ${one}${n === 1 ? "" : "s"}`;
+
 /** A sentence's parts: text, {code}, or {v: sign, t: verb}. */
 export function say(...parts) {
   const element = part => {

@@ -1,7 +1,7 @@
 // Draw a digit: a pad of 28 x 28 cells, the network's probabilities, and its layers.
 import { html, figure, mount, quiet, say, svg, unpack } from "./core.js";
 import { button, choice, sentence } from "./controls.js";
-import { answer, layers } from "./network.js";
+import { answer, layers, onTheme } from "./network.js";
 
 const SIDE = 28; // pixels of the image
 const PIXEL = 10; // of the drawing
@@ -175,11 +175,10 @@ function draw(model, el) {
   tell(d);
   const again = new ResizeObserver(() => maps.again());
   again.observe(maps.el);
-  const theme = matchMedia("(prefers-color-scheme: dark)");
-  theme.addEventListener("change", maps.again);
+  const still = onTheme(maps.again);
   return () => {
     again.disconnect();
-    theme.removeEventListener("change", maps.again);
+    still();
     model.off("msg:custom", heard);
     model.off("msg:custom", once);
   };

@@ -4,6 +4,19 @@ import { html, unpack } from "./core.js";
 /** The colour of a figure's text, as three numbers. */
 export const inkOf = el => (getComputedStyle(el).color.match(/[\d.]+/g) ?? [0, 0, 0]).slice(0, 3).map(Number);
 
+/** Calls `again` when the page or the system has changed its theme: a canvas keeps its ink. Gives what ends it. */
+export function onTheme(again) {
+  const page = new MutationObserver(again);
+  const attributeFilter = ["data-jp-theme-light", "data-theme"]; // JupyterLab's, and that of Sphinx's themes
+  for (const e of [document.documentElement, document.body]) page.observe(e, { attributeFilter });
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  system.addEventListener("change", again);
+  return () => {
+    page.disconnect();
+    system.removeEventListener("change", again);
+  };
+}
+
 /** Draws n maps of h x w bytes beside each other into a canvas; what is dark on paper is light on a dark page. */
 export function montage(canvas, values, n, h, w, size, ink) {
   const gap = 4;

@@ -1,5 +1,5 @@
 // A step in words. describe() says the same, in viz/steps.py.
-import { bracket, num, product, say } from "./core.js";
+import { bracket, counted, num, product, say } from "./core.js";
 
 export const SIGN = { load: "r", store: "w", atomic: "a", barrier: "b", assign: "s", row: "x", private: "x" };
 const VERB = { load: "reads", store: "writes", atomic: "updates", assign: "sets", row: "uses", private: "uses" };
@@ -34,7 +34,7 @@ function fault(s, who, bufs) {
   if (s.b < 0) return say(who, bad, ` an address that is in no buffer. ${end}`);
   const { name, size } = bufs[s.b];
   if (!(s.fault & 1)) return say(who, bad, ` ${name} at a misaligned address. ${end}`);
-  const many = `, but ${name} has ${size} elements (0 to ${size - 1}). ${end}`;
+  const many = `, but ${name} has ${counted(size, "element")} (0 to ${size - 1}). ${end}`;
   return say(who, bad, " ", { code: `${name}[${outer(s)}]` }, many);
 }
 
@@ -42,8 +42,9 @@ function fault(s, who, bufs) {
 export function inWords(s, r, bufs, origin) {
   const who = cap(r.who(s.w)) + " ";
   if (s.k === "barrier") {
-    const all = ` at the barrier for all ${product(r.lsize)} of ${r.gname(r.group(s.w))}. Phase ${s.phase} ends here.`;
-    return say(who, { v: "b", t: "waits" }, all);
+    const count = product(r.lsize);
+    const where = (count > 1 ? `for all ${count} of ` : "alone in ") + r.gname(r.group(s.w));
+    return say(who, { v: "b", t: "waits" }, ` at the barrier ${where}. Phase ${s.phase} ends here.`);
   }
   if (s.wrong) return fault(s, who, bufs);
   const verb = [{ v: SIGN[s.k], t: VERB[s.k] }, " "];

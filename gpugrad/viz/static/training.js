@@ -1,7 +1,7 @@
 // Training, watched: two curves while it runs; afterwards confusion, mistakes, filters, and a digit's way through.
 import { figure, html, num, quiet, say, svg, unpack } from "./core.js";
 import { sentence } from "./controls.js";
-import { answer, inkOf, layers, montage } from "./network.js";
+import { answer, inkOf, layers, montage, onTheme } from "./network.js";
 
 const [W, H, LEFT, BOTTOM, TOP_, RIGHT] = [400, 220, 46, 30, 10, 12];
 const CELL_ = 30; // of the confusion matrix
@@ -171,7 +171,14 @@ function render({ model, el }) {
   }
   paint();
   model.on("change:data", paint);
-  return () => model.off("change:data", paint);
+  const still = onTheme(() => {
+    seen = null;
+    paint();
+  });
+  return () => {
+    still();
+    model.off("change:data", paint);
+  };
 }
 
 export default { render };
