@@ -74,6 +74,7 @@ def test_whose_a_kernel_is(file):
     assert [mine.whose(n) for n in names] == ["yours", "first rung", "package", "package"]
 
 
+@pytest.mark.deep
 def test_a_step_on_all_solutions_is_a_step_on_the_packages_kernels(file):
     save(file, *FIRST)
     mine = course.mine()
@@ -127,6 +128,8 @@ def test_a_broken_file_is_told_in_a_sentence_and_left_alone(file, content):
     mine = course.mine()
     assert dict(mine) == FIRST
     assert repr(mine).startswith("(Your progress cannot be read: ") and "is not a file of progress" in repr(mine)
+    assert "first rung (im2col_naive), as your progress cannot be read\n" in repr(mine)
+    assert "not solved" not in repr(mine)
     assert file.read_bytes() == content
 
 
@@ -146,6 +149,7 @@ def test_a_passed_check_is_what_mine_finds(file, capsys):
 
 
 @pytest.mark.deep
+@pytest.mark.full
 def test_the_lesson_trains_on_your_kernels_once_all_are_solved(file, monkeypatch):
     nbformat = pytest.importorskip("nbformat", reason="reads notebooks")
     nbclient = pytest.importorskip("nbclient", reason="runs notebooks")

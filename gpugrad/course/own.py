@@ -77,7 +77,9 @@ def mine() -> Mine:
     known, trouble = _known()
     kernels, reasons = {}, {}
     for f in FAMILIES:
-        kernels[f.name], reasons[f.name] = _choose(f, known.get(f.exercise, {}).get("passed"))
+        text = known.get(f.exercise, {}).get("passed")
+        why = "your progress cannot be read" if trouble else f"{f.exercise} is not solved"
+        kernels[f.name], reasons[f.name] = _choose(f, text, why)
     return Mine(kernels, reasons, trouble)
 
 
@@ -89,11 +91,11 @@ def _known() -> tuple[dict[str, dict[str, Any]], str]:
         return {}, f"(Your progress cannot be read: {error})"
 
 
-def _choose(family: Family, text: Any) -> tuple[Any, str]:
-    """The kernel for a family, or its first rung's name; and the reason."""
+def _choose(family: Family, text: Any, missing: str) -> tuple[Any, str]:
+    """The kernel for a family, or its first rung's name; and the reason, which is `missing` where there is no text."""
     rung, asked = variants(family.name)[0], exercise(family.exercise)
     if text is None:
-        return rung, f"first rung ({family.kernel}), as {family.exercise} is not solved"
+        return rung, f"first rung ({family.kernel}), as {missing}"
     try:
         verdict = asked.examine(text)
         if verdict.right:

@@ -41,7 +41,10 @@ def read(file: Path) -> dict[str, dict[str, Any]]:
     except FileNotFoundError:
         return {}
     except ValueError:
-        raise ValueError(f"{file} is not a file of progress; move it away, and a new one is begun") from None
+        raise ValueError(
+            f"{file} is not a file of progress; move it away, and run the cells with your answers once more: "
+            "they begin a new one"
+        ) from None
 
 
 def parsed(text: str) -> dict[str, dict[str, Any]]:

@@ -51,6 +51,8 @@ def _told(error: BaseException, file: str, source: str) -> str:
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename == file:
             line = frame.lineno
+    if "ellipsis" in said:
+        said += ". A `...` is left in the answer: put your own in its place."
     lines = source.split("\n")
     if line is None or not 1 <= line <= len(lines):
         return said

@@ -53,7 +53,8 @@ WRONG = {
         Wrong("g not squared", change("g[i] * g[i]", "g[i]"), says="is"),
     ],
     "10.8": [
-        Wrong("left as it was", change("(1 - 0.9**self.t)", "1", "(1 - 0.999**self.t)", "1"), says="by 3.1623 lr"),
+        Wrong("left as it was", change("(1 - 0.9**self.t)", "1", "(1 - 0.999**self.t)", "1"), says="3.1623 lr, where"),
+        Wrong("uphill", change("return p -", "return p +"), says="step 1 moves a parameter by +1.0000 lr"),
         Wrong("only the first mean", change("(1 - 0.999**self.t)", "1"), says="step 1 moves"),
         Wrong("corrected in memory", change("m = self.m /", "m = self.m = self.m /"), says="step 2 moves"),
         Wrong("only right at the first step", change("**self.t", "**1"), says="step 2 moves"),

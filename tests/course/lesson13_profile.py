@@ -24,6 +24,7 @@ WRONG = {
         Wrong("all or nothing", [1, 32, 32], says="eight neighbours"),
     ],
     "13.4": [
+        Wrong("one of two", change("peaks.gflops / peaks.gbytes_per_second", "..."), says="A `...` is left"),
         Wrong("bytes for each operation", change("flops / bytes", "bytes / flops"), says="take longer"),
         Wrong(
             "ridge upside down",

@@ -123,10 +123,15 @@ def _leap(adam: Any) -> str:
             expected = expected - lr * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
             before, p = p, np.asarray(optimizer.step(p, g))
             # float64 on both sides, a few roundings
-            if p.shape != (n,) or not np.allclose(p, expected, rtol=1e-9, atol=1e-12):
-                moved = abs(float((p - before).flat[0])) / lr
-                wanted = abs(float((expected - before)[0])) / lr
-                return f"step {t} moves the first parameter by {moved:.4f} lr; it should be {wanted:.4f} lr."
+            if p.shape != (n,):
+                return f"step {t} gives parameters of shape {p.shape}; they had shape {(n,)}."
+            wrong = np.flatnonzero(~np.isclose(p, expected, rtol=1e-9, atol=1e-12))
+            if len(wrong):
+                i = wrong[0]
+                return (
+                    f"step {t} moves a parameter by {(p - before)[i] / lr:+.4f} lr, where its gradient is {g[i]:+.4f}; "
+                    f"it should be {(expected - before)[i] / lr:+.4f} lr."
+                )
     return ""
 
 

@@ -175,7 +175,7 @@ LESSON = Lesson(
                 "float sum = 0; then sum += x[row * n + i] * x[row * n + i]; and at the end out[row] = sqrt(sum);",
             ),
             kernel="lengths", cases=_lengths,
-            done="What is stored may be half. What is on the way should be float.",
+            done="What is stored may be half. What is on the way should be float, as private variables are here.",
         ),
         PythonExercise(
             "12.7", "write Python", "The rule of the scale",

@@ -92,7 +92,10 @@ def _relu_pool(rng: np.random.Generator) -> Iterator[Case]:
         read = launch.select(buffer="x", kind="load")["index"]
         again = len(read) - len(np.unique(read))
         if again:
-            return f"right, but of its {loads(launch, 'x')} reads of x, {again} fetch an element for the second time."
+            return (
+                f"right, but of its {loads(launch, 'x')} reads of x, {again} fetch an element for the second time. "
+                "Keep it in a variable."
+            )
         stores, elements = len(launch.select(buffer="out", kind="store")), int(np.prod(launch.buffer("out").shape))
         return "" if stores <= elements else f"right, but it writes {stores} times for {elements} results."
 

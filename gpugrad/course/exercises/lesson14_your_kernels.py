@@ -164,7 +164,7 @@ def _relu(answer: Any) -> str:
         passed = np.where(np.isnan(x), back, np.where(x > 0, g, 0))  # a NaN may pass a gradient on or not
         for what, found, expected in (("forward", there, np.where(x < 0, 0, x)), ("backward", back, passed)):
             if found.shape != expected.shape or not np.array_equal(found, expected, equal_nan=True):
-                return f"{about} {what} gives {_first_difference(found, expected)}"
+                return f"{about} {what} gives {_first_difference(found, expected, x)}"
     return ""
 
 
@@ -182,12 +182,12 @@ def _both_ways(answer: Any, x: Any, g: Any) -> tuple[np.ndarray, np.ndarray, lis
     return y.detach().numpy(), gx.numpy(), names  # type: ignore[union-attr]
 
 
-def _first_difference(found: np.ndarray, expected: np.ndarray) -> str:
+def _first_difference(found: np.ndarray, expected: np.ndarray, x: np.ndarray) -> str:
     if found.shape != expected.shape:
         return f"shape {found.shape}."
     first = tuple(np.argwhere(~((found == expected) | (np.isnan(found) & np.isnan(expected))))[0])
     place = ", ".join(map(str, first))
-    return f"{found[first]:.7g} at element {place}, and should give {expected[first]:.7g}."
+    return f"{found[first]:.7g} at element {place}, where x is {x[first]:.7g}, and should give {expected[first]:.7g}."
 
 
 LESSON = Lesson(
