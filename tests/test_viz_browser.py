@@ -264,6 +264,16 @@ def test_the_timeline_names_each_launch(browser, tmp_path):
         assert tab.locator(".timeline .launch").count() == 3 and tab.locator(".rung").count() == 1
 
 
+def test_a_launch_of_seconds_is_told_in_seconds(browser, tmp_path):
+    with gg.profile() as p:
+        gg.kernels.elementwise("exp", gg.Array.from_numpy(np.ones(8, "f4")))
+    (launch,) = p.launches
+    p.launches[0] = dataclasses.replace(launch, end=launch.start + 2_880_000_000)
+    with page(browser, saved(viz.timeline(p), tmp_path)) as tab:
+        assert "takes 2.88 s, from" in sentence(tab)
+        assert "2.00 s" in tab.locator(".timeline .ax").all_text_contents()
+
+
 def test_training_is_drawn_afterwards_too(browser, tmp_path):
     test = gg.data.mnist(train=False, source="subset")
     figure = viz.training(

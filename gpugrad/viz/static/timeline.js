@@ -6,7 +6,10 @@ import { roofline } from "./roofline.js";
 const NAMES = 138; // how wide the families' names are
 const ROW = 24;
 const TICK = 64; // the least between two times
-const time = us => (us >= 1000 ? `${(us / 1000).toPrecision(3)} ms` : `${us.toPrecision(3)} µs`);
+const time = us => { // three digits, in the unit that has at most three before the point
+  if (us < 999.5) return `${us.toPrecision(3)} µs`;
+  return us < 999500 ? `${(us / 1e3).toPrecision(3)} ms` : `${(us / 1e6).toPrecision(3)} s`;
+};
 const rate = v => (v >= 100 ? Math.round(v).toLocaleString("en") : v.toPrecision(2));
 
 /** The launches by family, the one that takes longest first. */
