@@ -53,7 +53,7 @@ WRONG = {
         Wrong("weight decay forgotten", change(" + weight_decay * value", ""), says="step 3"),
     ],
     "14.7": [
-        Wrong("fmax loses NaN", change("x[i] < 0 ? 0 : x[i]", "fmax(x[i], 0.0f)"), says="x is nan, and should give nan"),
+        Wrong("fmax loses NaN", change("x[i] < 0 ? 0 : x[i]", "fmax(x[i], 0.0f)"), says="x is nan, and should"),
         Wrong("the gradient passes everywhere", change("out[i] > 0 ? g[i] : 0", "g[i]"), says="backward gives"),
         Wrong("at 0 as well", change("out[i] > 0", "out[i] >= 0"), says="backward gives"),
         Wrong("a kernel of the package", change(STARTED, "gx = g * (out > 0)"), says="of the package has run"),
