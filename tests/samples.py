@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+import gpugrad as gg
 from gpugrad import autograd
 from gpugrad.autograd import ops
 from gpugrad.program import on_launch
@@ -105,3 +106,8 @@ def keys(draw, shape):
     for _ in range(draw(st.integers(0, 2))):
         key.insert(draw(st.integers(0, len(key))), None)
     return tuple(key)
+
+
+def leaf(a, dtype=np.float32):
+    """A tensor that wants a gradient."""
+    return gg.tensor(np.asarray(a, dtype), requires_grad=True)

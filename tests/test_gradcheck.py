@@ -4,12 +4,9 @@ import re
 
 import numpy as np
 import pytest
+from samples import leaf
 
 import gpugrad as gg
-
-
-def leaf(a, dtype=np.float32):
-    return gg.tensor(np.asarray(a, dtype), requires_grad=True)
 
 
 def broken(derivative):
