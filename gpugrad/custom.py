@@ -33,6 +33,13 @@ class CustomKernel:
     def __init__(self, source: str, name: str | None = None, arguments: dict[str, str] | None = None):
         if not isinstance(source, str):
             raise TypeError(f"kernel: source is {type(source).__name__}; it is the text of an OpenCL C kernel")
+        try:
+            source.encode()
+        except UnicodeEncodeError as error:
+            wrong = source[error.start]
+            raise ValueError(
+                f"kernel: source holds {wrong!r} at position {error.start}, half of a character; take it out"
+            ) from None
         if name is not None and not isinstance(name, str):
             raise TypeError(f"kernel: name is {name!r}; it is the name of a kernel in the source, or None")
         if name is None:

@@ -140,6 +140,7 @@ def test_batch_norm_of_an_empty_batch_is_empty_and_changes_no_statistics(device)
     y.sum().backward()
     assert y.shape == x.grad.shape == (0, 3, 2, 2)
     assert layer.running_var.tolist() == [1, 1, 1]
+    assert layer.weight.grad.tolist() == layer.bias.grad.tolist() == [0, 0, 0]  # sums over nothing
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,8 @@ def test_the_source_and_the_name_are_text():
         kernel(3)
     with pytest.raises(TypeError, match="kernel: name is 3"):
         kernel(ADD, 3)
+    with pytest.raises(ValueError, match="half of a character"):
+        kernel("/* \ud800 */" + ADD)
 
 
 # Custom kernels

@@ -454,6 +454,8 @@ def test_mistakes_are_told_in_sentences(device):
         (ValueError, "uint8 holds 0 to 255", lambda: K.fill(Array.empty((2,), "uint8"), 256)),
         (ValueError, "min and max are None", lambda: K.clamp(x)),
         (ValueError, "NaN bounds nothing", lambda: K.clamp(x, math.nan)),
+        (ValueError, "max is -3; uint8 holds 0 to 255", lambda: K.clamp(Array.empty((2,), "uint8"), 2, -3)),
+        (ValueError, "min is 256", lambda: K.clamp(Array.empty((2,), "uint8"), 256)),
         (TypeError, "min is 'a'", lambda: K.clamp(x, "a")),
         (TypeError, "x is bool", lambda: K.clamp(K.elementwise("lt", x, 2), 0, 1)),
         (TypeError, "gpugrad has float16", lambda: K.cast(x, "complex64")),

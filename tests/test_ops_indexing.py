@@ -232,6 +232,12 @@ def test_index_select_of_nothing(device):
     check_linear(lambda x: x.index_select(0, []), lambda x: x[:0], (2, 3))
 
 
+def test_index_select_of_a_number_says_that_there_is_no_axis(device):
+    for index in ([0], gg.tensor([0])):
+        with pytest.raises(ValueError, match="index_select: the input is 0-d"):
+            gg.tensor(3.0).index_select(0, index)
+
+
 def test_index_select_passes_gradcheck(device):
     x, index = gg.tensor(sample((4, 3), np.float64), requires_grad=True), gg.tensor([3, 0, 3, 3, 1])
     assert gg.gradcheck(lambda x: x.index_select(0, index), (x,))

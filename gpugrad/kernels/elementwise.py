@@ -277,6 +277,8 @@ def _bounds(name: str, x: Array, min: Any, max: Any) -> tuple[Any, Any]:
     high = highest if max is None else number(name, "max", max, x.dtype)
     if low != low or high != high:
         raise ValueError(f"{name}: min is {min}, max is {max}; NaN bounds nothing")
+    if x.dtype == np.uint8 and (low > 255 or high < 0):
+        raise ValueError(f"{name}: min is {min}, max is {max}; uint8 holds 0 to 255, so that nothing is left of x")
     return low, high
 
 

@@ -12,6 +12,7 @@ from ...kernels.elementwise import copy
 from ..function import Function
 from ..mode import is_grad_enabled
 from ..tensor import Tensor
+from .creation import full
 from .elementwise import check_tensor
 
 
@@ -110,8 +111,11 @@ def batch_norm(
     count = math.prod(input.shape[2:], start=input.shape[0])
     if count == 1:
         raise ValueError(f"batch_norm: input has shape {input.shape}; one value a channel has no variance")
+    if not count:  # nothing has no mean: it is NaN, which weight's gradient, a sum over nothing, must not become
+        none, one = (full((input.shape[1],), v, dtype=computed_in(input.dtype), device=input.device) for v in (0, 1))
+        return BatchNorm.apply(input, weight, bias, none, one, False, float(eps))
     mean, var = K.batch_norm_moments(input.array)
-    if count and running_mean is not None and running_var is not None:
+    if running_mean is not None and running_var is not None:
         K.batch_norm_follow(running_mean.array, running_var.array, mean, var, momentum, count)
     return BatchNorm.apply(input, weight, bias, Tensor._wrap(mean), Tensor._wrap(var), True, float(eps))
 

@@ -86,9 +86,10 @@ class Cleared(Function):
 class IndexSelect(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dim: int, index: Tensor) -> Tensor:
+        picked = I.index_select(x.array, dim, index.array)
         ctx.dim, ctx.size = dim, x.shape[dim]
         ctx.save_for_backward(index)
-        return Tensor._wrap(I.index_select(x.array, dim, index.array))
+        return Tensor._wrap(picked)
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
