@@ -205,6 +205,11 @@ def test_another_number_of_arguments_or_another_type_is_told():
     assert "points to int" in add(SOURCE.replace("__global float *out", "__global int *out"), case(X)).text
 
 
+def test_more_local_memory_than_there_is_is_told():
+    greedy = add(SOURCE.replace("if (i < n)", "__local float t[1 << 26]; t[0] = 1; if (i < n)"), case(X))
+    assert not greedy.right and "a work-group needs 268,435,456 bytes of local memory" in greedy.text
+
+
 def test_an_endless_loop_is_told():
     assert "ENDLESS" in add(SOURCE.replace("if (i < n)", "while (i < n)"), case(X)).text
 

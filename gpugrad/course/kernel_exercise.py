@@ -83,7 +83,7 @@ class KernelExercise(Exercise):
                 complaint = _try(built, case)
                 if complaint:
                     return Verdict(False, f"{self.id}, {case.about}: {complaint}")
-        except GpugradError as error:
+        except (GpugradError, ValueError) as error:  # ValueError: it asks for more local memory than there is, say
             return Verdict(False, f"{self.id}: {error}")
         return Verdict(True, f"{self.id} is right, in {len(cases)} cases. {self.done}")
 
