@@ -83,11 +83,15 @@ def test_each_rule_has_a_slip_that_was_built():
     assert list(WRITTEN) == ["//", *(each.name for each in SLIPS)]
 
 
+def each_slip():
+    """Each costs a build, so `make test` tries one of each slip, `make test-deep` all."""
+    for name, cases in WRITTEN.items():
+        for i, case in enumerate(cases):
+            yield pytest.param(*case, id=f"{name}-{i}", marks=[pytest.mark.deep] if i else [])
+
+
 @pytest.mark.skipif(not POCL, reason="the messages are PoCL's compiler's")
-@pytest.mark.parametrize(
-    "lines, remedy, at", [pytest.param(*case, id=f"{name}-{i}") for name, cases in WRITTEN.items()
-                          for i, case in enumerate(cases)]
-)  # fmt: skip
+@pytest.mark.parametrize("lines, remedy, at", list(each_slip()))
 def test_a_slip_is_mended_by_the_first_sentence_after_its_line(lines, remedy, at):
     told = said(lines).split("\n")
     assert told[1].startswith(f"<your kernel>, line {3 + at}: ")
