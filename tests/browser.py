@@ -32,12 +32,16 @@ def page(browser, address, width=1000, allowed="file://", **options):
     tab.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
     tab.on("pageerror", lambda e: errors.append(str(e)))
     tab.on("request", lambda r: requests.append(r.url))
-    tab.goto(address)
-    yield tab
-    assert errors == []
-    elsewhere = [r for r in requests if not r.startswith((allowed, "blob:", "data:"))]
-    assert elsewhere == []
-    tab.close()
+    try:
+        tab.goto(address, timeout=90_000)
+        if address.startswith("file:"):  # its script draws once the page is loaded
+            tab.locator(".gg .say").first.wait_for(state="attached")
+        yield tab
+        assert errors == []
+        elsewhere = [r for r in requests if not r.startswith((allowed, "blob:", "data:"))]
+        assert elsewhere == []
+    finally:
+        tab.close()
 
 
 def sentence(tab):

@@ -113,7 +113,8 @@ function draw(model, el) {
   const rows = families(launches);
   const line = sentence();
   let pos = Math.min(model.get("pos"), launches.length - 1);
-  const name = `${launches.length} launches in ${rows.length} families`;
+  const families_ = rows.length === 1 ? "1 family" : `${rows.length} families`;
+  const name = `${launches.length} launch${launches.length === 1 ? "" : "es"} in ${families_}`;
   const root = svg("svg", { class: "timeline", role: "img", "aria-label": name });
   const set = p => {
     pos = p;
