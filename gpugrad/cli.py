@@ -6,6 +6,7 @@ Each command imports what it needs when it runs, so that `gpugrad doctor` works 
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif unknown:
         hint = ". JupyterLab's own options stand behind --" if options.command == "lab" else ""
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that has no such letter shows a ? for it
     try:
         return options.run(options)
     except (GpugradError, ValueError, OSError) as error:

@@ -6,10 +6,14 @@ by kind ("gpu", "cpu"), by part of a name ("pocl", "h200") or by number in `devi
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 import threading
 from collections import deque
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -185,8 +189,22 @@ _devices: list[Device | cl.Device] | None = None
 _current: Device | None = None
 
 
+def _folder_for_caches() -> None:
+    """PyOpenCL and PoCL keep what they compile, and fail where they cannot: under a home that is read-only they get a
+    folder that goes away with the process.
+    """
+    if os.name != "posix":
+        return
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    there = next(p for p in (Path(home), *Path(home).parents) if p.exists() or p == p.parent)
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        made = os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="gpugrad-cache-")
+        atexit.register(shutil.rmtree, made, ignore_errors=True)
+
+
 def _cl_devices() -> list[cl.Device]:
     """Every OpenCL device of every platform, in the order the drivers give."""
+    _folder_for_caches()
     try:
         import pyopencl as cl
     except ImportError as error:

@@ -1,5 +1,6 @@
 """The command line as a whole; test_train.py and test_doctor.py go through its commands."""
 
+import os
 import subprocess
 import sys
 
@@ -15,6 +16,13 @@ def test_wrong_usage_ends_with_2_and_shows_the_usage(arguments, capsys):
         cli.main(arguments)
     assert end.value.code == 2
     assert capsys.readouterr().err.startswith("usage: gpugrad")
+
+
+def test_a_terminal_that_knows_ascii_alone_is_no_error():
+    env = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run([sys.executable, "-m", "gpugrad", "course"], capture_output=True, text=True, env=env)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "??" in done.stdout and "exercises are solved." in done.stdout
 
 
 def test_python_m_gpugrad_is_the_command():

@@ -1,5 +1,6 @@
 """Choosing a device, and what happens when one dies."""
 
+import os
 import subprocess
 import sys
 
@@ -160,6 +161,15 @@ def test_a_kernel_that_writes_outside_its_memory_is_said_and_work_goes_on(device
     code = FAULT.format(number=device.number)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "said, and work goes on", done.stdout + done.stderr
+
+
+def test_kernels_compile_under_a_home_that_cannot_be_written(device):
+    env = {k: v for k, v in os.environ.items() if k not in ("POCL_CACHE_DIR", "XDG_CACHE_HOME")}
+    code = "import gpugrad, os; print(gpugrad.ones(3).sum().item(), os.environ['XDG_CACHE_HOME'])"
+    args = [sys.executable, "-c", code]
+    done = subprocess.run(args, capture_output=True, text=True, timeout=120, env=env | {"HOME": os.devnull})
+    assert done.stdout.startswith("3.0 "), done.stderr
+    assert not os.path.exists(done.stdout.split()[1])  # it is gone when Python is
 
 
 def test_a_driver_that_gives_no_fresh_context_is_said_with_what_to_do(device, monkeypatch):
