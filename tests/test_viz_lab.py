@@ -2,12 +2,7 @@
 
 import contextlib
 import json
-import os
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 
 import numpy as np
 import pytest
@@ -15,6 +10,7 @@ import pytest
 pytest.importorskip("anywidget", reason="the figures are widgets: pip install 'gpugrad[lab]'")
 
 from browser import cells, chromium, page, press, sentence
+from jupyter_lab import HERE, opened, run_cell, server
 
 import gpugrad as gg
 from gpugrad import viz
@@ -30,10 +26,20 @@ with gg.trace() as t:
         gg.Array.from_numpy(np.zeros(n, "f4")), global_size=n, local_size=100)
 figure = viz.stepper(t)
 figure"""
+TEN = """import numpy as np, gpugrad as gg
+from gpugrad import viz
+with gg.trace() as t:
+    gg.kernels.gemm(gg.ones(6, 7).array, gg.ones(7, 5).array, variant="tiled")
+w = gg.tensor([1.0, 2.0], requires_grad=True)
+ten = [viz.im2col(), viz.col2im(), viz.conv2d(), viz.pooling(), viz.broadcasting(), viz.gemm(), viz.softmax(),
+       viz.stepper(t[0]), viz.memory(t[0]), viz.graph((w * w).sum())]
+for figure in ten:
+    display(figure)"""
 BOOKS = {
     "figure": ["from gpugrad import viz\nfigure = viz.im2col(padding=1, stride=2)\nfigure",
                "print('POS', figure.pos, figure.params['stride'], figure.describe())"],
     "digit": ["from gpugrad import viz\npad = viz.digit(); pad", "print(pad.describe())"],
+    "ten": [TEN, "import json\nprint(max(len(json.dumps(f.data)) for f in ten))"],
     "many": [MANY, "print(sorted(figure.data['chunks'], key=int)[-1], figure.work_item, figure.describe())"],
 }  # fmt: skip
 
@@ -56,8 +62,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """A JupyterLab of its own, with the notebooks -> the address they are opened at."""
-    pytest.importorskip("jupyterlab", reason="opens the notebook: pip install 'gpugrad[lab]'")
+    """A JupyterLab with the notebooks -> (its folder, the address they are opened at)."""
     folder = tmp_path_factory.mktemp("lab")
     for name, texts in BOOKS.items():
         (folder / f"{name}.ipynb").write_text(notebook(texts))
@@ -65,49 +70,22 @@ def lab(tmp_path_factory):
     data = {k: v for k, v in figure._repr_mimebundle_()[0].items() if "widget-view" not in k}
     kept = {"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": data}
     (folder / "kept.ipynb").write_text(notebook(["viz.im2col()"], [kept]))
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
-    homes = {f"JUPYTER_{k}_DIR": str(folder / k.lower()) for k in ("CONFIG", "DATA", "RUNTIME")}
-    options = ["--no-browser", "--allow-root", f"--port={port}", f"--ServerApp.root_dir={folder}"]
-    options += ["--IdentityProvider.token=", "--LabApp.news_url="]
-    options += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
-    command = [sys.executable, "-m", "jupyterlab", *options]
-    with open(folder / "log", "w") as log:
-        server = subprocess.Popen(command, env={**os.environ, **homes}, stdout=log, stderr=log)
-        try:
-            address = f"http://127.0.0.1:{port}/lab/tree/"
-            for _ in range(120):
-                try:
-                    urllib.request.urlopen(address)
-                    break
-                except OSError:
-                    time.sleep(0.5)
-            yield address
-        finally:
-            server.terminate()
-            server.wait(30)
+    with server(folder) as address:
+        yield folder, address
 
 
 @contextlib.contextmanager
-def opened(browser, lab, name, run=True):
+def shown(browser, lab, name):
     """A notebook in JupyterLab whose first cell has run."""
-    with page(browser, f"{lab}{name}.ipynb?reset", width=1280, allowed="http://127.0.0.1") as tab:
-        if run:
-            tab.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", timeout=90_000)
-            time.sleep(3)  # idle is said a little before JupyterLab listens
-            tab.locator(".jp-CodeCell").first.locator(".cm-content").click()
-            press(tab, "Control+Enter")
-            tab.locator(".gg .say").wait_for(timeout=120_000)
+    with opened(browser, lab[1], name) as tab:
+        run_cell(tab, 0)
+        tab.locator(".gg .say").first.wait_for(timeout=120_000)
         yield tab
 
 
 def printed(tab):
     """What the second cell prints when it is run now."""
-    cell = tab.locator(".jp-CodeCell").nth(1)
-    cell.locator(".cm-content").click()
-    press(tab, "Control+Enter")
-    said = cell.locator(".jp-OutputArea-output")
+    said = run_cell(tab, 1).locator(".jp-OutputArea-output")
     said.wait_for(timeout=30_000)
     return said.inner_text().strip()
 
@@ -120,7 +98,7 @@ def shows(tab, text):
 
 def test_each_control_of_a_figure_runs_the_kernel_and_shows_its_numbers(browser, lab, record_property):
     figure = viz.im2col(padding=1, stride=2)
-    with opened(browser, lab, "figure") as tab:
+    with shown(browser, lab, "figure") as tab:
         slider = tab.locator(".gg input[type=range]")
         slider.focus()
         for pos in range(9):
@@ -171,7 +149,7 @@ def test_a_work_item_whose_events_were_not_sent_is_fetched_from_the_kernel(brows
         gg.kernel(text)(gg.Array.from_numpy(np.zeros(n, "f4")), global_size=n, local_size=100)
     figure = viz.stepper(t)
     assert "599" not in figure.data["chunks"]  # the last group's events stay with the kernel
-    with opened(browser, lab, "many") as tab:
+    with shown(browser, lab, "many") as tab:
         assert sentence(tab) == figure.describe().removeprefix("Step 1 of 1: ")
         box = tab.locator(".wis .mini").bounding_box()
         tab.mouse.click(box["x"] + box["width"] - 2, box["y"] + box["height"] / 2)
@@ -183,6 +161,21 @@ def test_a_work_item_whose_events_were_not_sent_is_fetched_from_the_kernel(brows
         assert int(last) < 599 and int(item) == n - 1 and said == figure.describe()
 
 
+def test_a_notebook_of_ten_figures_opens_and_stays_small(browser, lab, record_property):
+    folder, _ = lab
+    with shown(browser, lab, "ten") as tab:
+        start = time.monotonic()
+        tab.wait_for_function("document.querySelectorAll('.jp-OutputArea .gg .say').length === 10")
+        record_property("ten figures in JupyterLab, after the first", f"{time.monotonic() - start:.1f} s")
+        assert int(printed(tab)) < 1_000_000
+        press(tab, "Control+s")
+        book, until = folder / "ten.ipynb", time.monotonic() + 30
+        while "image/svg" not in book.read_text(encoding="utf-8"):
+            assert time.monotonic() < until
+            time.sleep(0.5)
+        assert book.stat().st_size < 1_000_000
+
+
 def answers(tab):
     """The digit that the figure names, once it has answered."""
     time.sleep(1)
@@ -190,7 +183,7 @@ def answers(tab):
 
 
 def test_a_digit_is_drawn_with_the_mouse_and_with_the_keyboard(browser, lab):
-    with opened(browser, lab, "digit") as tab:
+    with shown(browser, lab, "digit") as tab:
         pad = tab.locator(".pad.live")
         pad.scroll_into_view_if_needed()
         box = pad.bounding_box()
@@ -219,7 +212,7 @@ def test_a_digit_is_drawn_with_the_mouse_and_with_the_keyboard(browser, lab):
 
 
 def test_a_notebook_that_is_not_trusted_shows_the_first_frame_and_says_what_to_do(browser, lab):
-    with opened(browser, lab, "kept", run=False) as tab:
+    with page(browser, f"{lab[1]}kept.ipynb?reset", width=1280, allowed=HERE) as tab:
         output = tab.locator(".jp-OutputArea-output")
         output.wait_for(timeout=90_000)
         tab.wait_for_function("document.querySelector('.jp-OutputArea-output img')?.naturalWidth > 300")
