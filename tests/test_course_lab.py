@@ -1,6 +1,7 @@
 """`gpugrad lab` and `gpugrad course`: the lessons in a folder of one's own, and the table of progress."""
 
 import json
+import os
 
 import pytest
 
@@ -103,6 +104,19 @@ def test_one_option_of_jupyterlab_needs_no_dashes_before_it_and_several_words_ar
     with pytest.raises(SystemExit):
         main(["doctor", "--port"])
     assert capsys.readouterr().err.endswith("unrecognized arguments: --port\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="there is no root here")
+@pytest.mark.parametrize(("user", "options", "said"), [(0, [], True), (0, ["--allow-root"], False), (1000, [], False)])
+def test_root_is_told_how_jupyterlab_opens_for_it(tmp_path, monkeypatch, capsys, user, options, said):
+    class Refused:
+        returncode = 1
+
+    monkeypatch.setattr(lab.subprocess, "run", lambda command, **options: Refused)
+    monkeypatch.setattr(lab.importlib.util, "find_spec", lambda name: True)
+    monkeypatch.setattr(lab.os, "geteuid", lambda: user)
+    assert main(["lab", "--folder", str(tmp_path / "own"), *options]) == 1
+    assert ("gpugrad lab --allow-root" in capsys.readouterr().out) == said
 
 
 def test_lab_without_jupyterlab_names_what_to_install(tmp_path, monkeypatch, capsys):

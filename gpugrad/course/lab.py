@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -78,4 +79,7 @@ def open_lab(folder: Path, options: Sequence[str], only_copy: bool = False) -> i
         return 0
     first = min(p.name for p in folder.glob("*.ipynb"))
     command = [sys.executable, "-m", "jupyterlab", first, *options]
-    return subprocess.run(command, cwd=folder, check=False).returncode
+    status = subprocess.run(command, cwd=folder, check=False).returncode
+    if status and "--allow-root" not in options and hasattr(os, "geteuid") and os.geteuid() == 0:
+        print("JupyterLab runs as root, as in a container, only where it is told to: gpugrad lab --allow-root")
+    return status
