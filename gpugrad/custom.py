@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +14,13 @@ from .device import Device, current_device
 from .errors import KernelArgumentError
 from .program import COMMENT, SCALARS, Argument, Compiled, Launch, Local, Parameter, Size, intercepted, intercepting
 
+if TYPE_CHECKING:
+    from .source import Memory
+
 _ATTRIBUTE = re.compile(r"\b__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
 _KERNEL = re.compile(r"\b(?:__)?kernel\s+void\s+(\w+)")
 _MOST_CHECKED = 16  # launches that differ in their whole numbers alone
+_STACK = 6 << 20  # bytes: of the 8 MiB that threads mostly have, some are left for those who call
 _C_OF = {"f2": "half", "f4": "float", "f8": "double", "i4": "int", "u1": "uchar", "b1": "uchar"}
 
 
@@ -69,25 +73,26 @@ class CustomKernel:
             if found is None:
                 declared = self._survey(device)
                 found = Compiled(device, self.source, self.name, self.arguments)
-                found.local_memory = max(found.local_memory, declared)
+                found.local_memory = max(found.local_memory, declared.local)
+                found.private_memory = declared.private
                 _refuse_opaque(found)
                 device.custom_kernels[key] = found
             self._compiled[device] = found
         return found
 
-    def _survey(self, device: Device) -> int:
-        """Bytes of local memory in the text, as drivers (PoCL) do not say; 0 where the source pass cannot read it.
+    def _survey(self, device: Device) -> Memory:
+        """Bytes of memory in the text, as drivers (PoCL) do not say; 0 where the source pass cannot read it.
 
         Recursion is refused: drivers build it, and then it takes the process down.
         """
-        from .source import Recursion, SourceError, survey
+        from .source import Memory, Recursion, SourceError, survey
 
         try:
             return survey(self.source, self.name, frozenset(device.cl_device.extensions.split()))
         except Recursion:
             raise
         except SourceError:
-            return 0
+            return Memory(0, 0)
 
     def __call__(
         self,
@@ -107,6 +112,7 @@ class CustomKernel:
         _check_local_memory(compiled, checked_args)
         size = _size(global_size, "global_size")
         local = _local_size(size, local_size, device)
+        _check_private_memory(compiled, math.prod(local))
         if checked is not None and not isinstance(checked, bool):
             raise TypeError(f"{self.name}: checked is {checked!r}; it is True, False or None (the first launch only)")
         shapes = tuple((a.shape, a.dtype) if isinstance(a, Array) else type(a) for a in checked_args)
@@ -250,6 +256,17 @@ def _check_local_memory(compiled: Compiled, args: list[Any]) -> None:
         raise ValueError(
             f"{compiled.name}: a work-group needs {given + compiled.local_memory:,} bytes of local memory (arguments "
             f"{given:,}, arrays in the text {compiled.local_memory:,}); {compiled.device.name} has {room:,}"
+        )
+
+
+def _check_private_memory(compiled: Compiled, group: int) -> None:
+    """On a CPU a thread's stack holds what a whole group keeps, and a stack that is too small ends the process."""
+    needed = compiled.private_memory * group
+    if compiled.device.kind == "cpu" and needed > _STACK:
+        raise ValueError(
+            f"{compiled.name}: {group} work-items in a group, each with {compiled.private_memory:,} bytes of variables "
+            f"and arrays, need {needed:,} bytes; {compiled.device.name} has room for {_STACK:,}. Take fewer work-items "
+            "in a group, or keep the array in global memory"
         )
 
 

@@ -191,6 +191,8 @@ class Compiled:
         info = cl.kernel_work_group_info.LOCAL_MEM_SIZE
         #: Bytes of local arrays that the text declares.
         self.local_memory: int = self.cl_kernel.get_work_group_info(info, device.cl_device)
+        #: Bytes of private variables that the text declares, where somebody has looked: no driver says.
+        self.private_memory = 0
         #: What the trace layer makes of this kernel; goes away with it.
         self.instrumented: dict[Any, Any] = {}
         self.cl_kernel.set_scalar_arg_dtypes([p.scalar for p in self.parameters])

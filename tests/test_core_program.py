@@ -186,6 +186,22 @@ def test_more_local_memory_than_the_device_has_is_refused(device, where, checked
         k(x, *given, global_size=1, checked=checked)
 
 
+@pytest.mark.parametrize("checked", [None, False, True])
+@pytest.mark.parametrize("where", ["float t[30000]; t[i % 30000] = i; o[i] = t[i]", "o[i] = kept(i)"])
+def test_more_private_memory_than_a_thread_of_the_cpu_has_is_refused(device, checked, where):
+    """PoCL would take the process down."""
+    k = kernel(
+        "float kept(int i) { float t[30000]; t[i] = i; return t[i]; }\n"
+        f"__kernel void f(__global float *o) {{ int i = get_global_id(0); {where}; }}"
+    )
+    x = Array.from_numpy(np.zeros(64, "f4"))
+    if device.kind == "cpu":
+        with pytest.raises(ValueError, match=r"64 work-items in a group, each with 120,0\d\d bytes .* need 7,68"):
+            k(x, global_size=64, local_size=64, checked=checked)
+    k(x, global_size=64, local_size=32, checked=checked)
+    np.testing.assert_array_equal(x.numpy(), np.arange(64, dtype="f4"))
+
+
 RECURSIVE = {
     "itself": "float f(float n) { return n < 2 ? n : f(n - 1) + f(n - 2); }",
     "in a ring": "int g(int n); int f(int n) { return n < 2 ? n : g(n - 1) + 1; } int g(int n) { return f(n); }",

@@ -9,6 +9,7 @@ record.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from . import tree
 from .errors import Recursion, SourceError, Unsupported
@@ -18,7 +19,7 @@ from .tables import KINDS, Argument, Buffer, Signature, Site
 from .unit import Unit
 
 __all__ = [
-    "KINDS", "PARAMETERS", "Argument", "Buffer", "Instrumented", "Lowered", "Recursion", "Signature", "Site",
+    "KINDS", "PARAMETERS", "Argument", "Buffer", "Instrumented", "Lowered", "Memory", "Recursion", "Signature", "Site",
     "SourceError", "Unsupported", "enables_half", "instrument", "lower", "lower_half", "parse", "survey",
 ]  # fmt: skip
 
@@ -30,10 +31,18 @@ def parse(
     return Unit(text, defines or {}, extensions, not enables_half(text)).kernels
 
 
-def survey(text: str, kernel: str, extensions: frozenset[str] = frozenset()) -> int:
-    """How many bytes of local memory the kernel declares. Raises Recursion where a function it calls calls itself."""
+class Memory(NamedTuple):
+    """Bytes that a kernel and the functions it calls declare."""
+
+    local: int  # of a work-group
+    private: int  # of a work-item
+
+
+def survey(text: str, kernel: str, extensions: frozenset[str] = frozenset()) -> Memory:
+    """How much memory the kernel declares. Raises Recursion where a function it calls calls itself."""
     unit = Unit(text, {}, extensions, not enables_half(text))
-    function = unit.kernel(kernel)
-    unit.reachable([function])
-    declared = [d.variable for d in tree.walk(function.body) if isinstance(d, tree.Declarator)] if function.body else []
-    return sum(v.type.size for v in declared if v.space == "local")
+    called = unit.reachable([unit.kernel(kernel)])
+    bodies = [f.body for f in unit.functions.values() if f.name in called and f.body]
+    declared = [d.variable for body in bodies for d in tree.walk(body) if isinstance(d, tree.Declarator)]
+    sizes = {space: sum(v.type.size for v in declared if v.space == space) for space in ("local", "private")}
+    return Memory(**sizes)
