@@ -137,7 +137,7 @@ def test_what_needs_the_device_is_closed_on_a_page_and_says_so(browser, tmp_path
         assert "needs the device" in tab.locator("small.closed").inner_text()
 
 
-@pytest.mark.parametrize("variant", ["gather", "scatter"])
+@pytest.mark.parametrize("variant", ["gather", pytest.param("scatter", marks=pytest.mark.full)])
 def test_col2im_at_every_pixel_is_what_the_trace_says(browser, tmp_path, variant):
     figure = viz.col2im(variant=variant)
     with page(browser, saved(figure, tmp_path)) as tab:
@@ -244,7 +244,10 @@ def test_each_cell_of_a_map_is_what_the_trace_says(browser, tmp_path, make):
             press(tab, "ArrowRight")
 
 
-@pytest.mark.parametrize("make", [viz.softmax, lambda: viz.softmax(variant="online"), viz.reduce, lambda: viz.gemm()])
+ONLINE = pytest.param(lambda: viz.softmax(variant="online"), marks=pytest.mark.full, id="online softmax")
+
+
+@pytest.mark.parametrize("make", [viz.softmax, ONLINE, viz.reduce, viz.gemm])
 def test_each_step_of_a_family_is_what_the_trace_says(browser, tmp_path, make):
     figure = make()
     with page(browser, saved(figure, tmp_path)) as tab:
@@ -343,7 +346,7 @@ THEMES = {
 }
 
 
-@pytest.mark.parametrize("whose", THEMES)
+@pytest.mark.parametrize("whose", [pytest.param(t, marks=[pytest.mark.full] * (t != "JupyterLab's")) for t in THEMES])
 def test_canvases_are_drawn_in_the_ink_of_a_theme_that_is_switched_while_one_looks(browser, tmp_path, whose):
     inks = """[...document.querySelectorAll("canvas")].map(c => {
       const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
