@@ -214,6 +214,11 @@ def test_an_endless_loop_is_told():
     assert "ENDLESS" in add(SOURCE.replace("if (i < n)", "while (i < n)"), case(X)).text
 
 
+def test_a_loop_that_no_recorder_can_stop_is_never_begun():
+    said = add(SOURCE.replace("if (i < n)", "again: if (i < n) goto again; if (i < n)"), case(X)).text
+    assert "the recorder cannot follow add" in said and "goto" in said
+
+
 def test_a_kernel_that_this_compiler_gets_wrong_is_told_so(monkeypatch):
     from gpugrad.course import kernel_exercise
 
