@@ -14,14 +14,14 @@ pytest.importorskip("anywidget", reason="the figures are widgets: pip install 'g
 
 from browser import chromium, press
 from jupyter_lab import Kernel, opened, server
+from sampling import some
 
 from gpugrad.course.lab import copy_lessons, shipped
 
 pytestmark = pytest.mark.deep
 
 LESSONS = [path.stem for path in sorted((Path(__file__).resolve().parent.parent / "notebooks").glob("*.ipynb"))]
-# Every fifth in `make test-deep`, each of them in `make test-full`.
-DRIVEN = [pytest.param(name, marks=[pytest.mark.full] * (i % 5 > 0)) for i, name in enumerate(LESSONS)]
+DRIVEN = some(LESSONS, every=10)
 
 # [title, what it says now] of each figure in the kernel; null where the page cannot say the same: of one without a
 # position, and of a timeline, whose page says times.
