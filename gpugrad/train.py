@@ -8,8 +8,11 @@ have ended.
 from __future__ import annotations
 
 import io
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -177,25 +180,58 @@ def train(run: Run, out: Path, show_bar: bool | None = None) -> None:
     stored = "" if settings.dtype == "float32" else f" in {settings.dtype}"
     print(f"The course's network, {parameters:,} parameters{stored}, on {current_device()}.\n", flush=True)
     hide = None if show_bar is None else not show_bar
-    while run.done < settings.epochs:
-        name = f"epoch {run.done + 1}/{settings.epochs}"
-        with tqdm(total=len(run.loader), desc=name, unit=" batches", leave=False, disable=hide) as bar:
+    with _ctrl_c_waits() as stop_if_asked:
+        while run.done < settings.epochs:
+            name = f"epoch {run.done + 1}/{settings.epochs}"
+            with tqdm(total=len(run.loader), desc=name, unit=" batches", leave=False, disable=hide) as bar:
 
-            def look(batches: int, loss: float, bar: Any = bar) -> None:
-                bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
-                bar.update(batches - bar.n)
+                def look(batches: int, loss: float, bar: Any = bar) -> None:
+                    stop_if_asked()
+                    bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
+                    bar.update(batches - bar.n)
 
-            run.epoch(look)
-        save(run.state(), out / "checkpoint.safetensors")
-        history = run.history
-        print(
-            f"{name}: loss {history.loss[-1]:.4f}, test accuracy {100 * history.accuracy[-1]:.2f} %, "
-            f"{history.seconds[-1]:.1f} s",
-            flush=True,
-        )
+                run.epoch(look)
+            save(run.state(), out / "checkpoint.safetensors")
+            history = run.history
+            print(
+                f"{name}: loss {history.loss[-1]:.4f}, test accuracy {100 * history.accuracy[-1]:.2f} %, "
+                f"{history.seconds[-1]:.1f} s",
+                flush=True,
+            )
+            stop_if_asked()
     save(run.model.state_dict(), out / "weights.safetensors")
     draw(run, out)
     print(f"\n{out}: weights.safetensors, curve.png, mistakes.png")
+
+
+@contextmanager
+def _ctrl_c_waits() -> Iterator[Callable[[], None]]:
+    """Ctrl-C is noted, and raised when the given function is called next; a second one is raised at once.
+
+    Python drops a KeyboardInterrupt that comes while an object is cleaned up, and a step cleans up all the time.
+    """
+    asked = False
+
+    def note(*_: Any) -> None:
+        nonlocal asked
+        asked = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def stop_if_asked() -> None:
+        if asked:
+            raise KeyboardInterrupt
+
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if ours:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield stop_if_asked
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def draw(run: Run, out: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from sampling import some
 
 import gpugrad as gg
-from gpugrad import cli
+from gpugrad import cli, train
 from gpugrad.data import mnist
 from gpugrad.errors import DataError
 from gpugrad.models import course_cnn
@@ -194,6 +194,20 @@ def test_ctrl_c_in_an_epoch_leaves_the_epochs_before_it(few_digits, tmp_path, mo
     assert f"Go on with: gpugrad train --resume --out {tmp_path / 'out'}" in capsys.readouterr().out
     assert [p.name for p in (tmp_path / "out").iterdir()] == ["checkpoint.safetensors"]
     assert len(gg.load(tmp_path / "out" / "checkpoint.safetensors")["history"]["accuracy"]) == 1
+
+
+def test_a_first_ctrl_c_waits_for_the_next_look_and_a_second_does_not():
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), train._ctrl_c_waits() as stop_if_asked:
+        stop_if_asked()
+        signal.raise_signal(signal.SIGINT)
+        waited = True
+        stop_if_asked()
+    assert waited and signal.getsignal(signal.SIGINT) is before
+    with pytest.raises(KeyboardInterrupt), train._ctrl_c_waits():
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.skipif(os.name == "nt", reason="SIGINT as a terminal sends it")

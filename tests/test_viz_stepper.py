@@ -125,7 +125,7 @@ def test_a_notebook_keeps_the_first_frame_as_an_image_that_needs_no_trust(produc
 def test_no_name_stands_in_two_of_the_modules_that_are_joined():
     """The browser gets one text: two modules with a name in common would not even parse."""
     sources = [path.read_text(encoding="utf-8") for path in Path(viz.__file__).parent.glob("*_figure.py")]
-    lists = [ast.literal_eval(f"({names},)") for s in sources for names in re.findall(r"_esm = script\((.*)\)", s)]
+    lists = [ast.literal_eval(f"({names},)") for s in sources for names in re.findall(r"_esm = script\(([^)]*)\)", s)]
     assert len(lists) == 8
     for text in itertools.starmap(script, lists):
         names = re.findall(r"^(?:const|let|function\*?|class) (\w+)", text, re.MULTILINE)

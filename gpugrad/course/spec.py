@@ -91,15 +91,16 @@ class Prediction(Exercise):
             given = np.asarray(answer)
         except ValueError:
             return Verdict(False, f"{self.id}: give {_form(truth)}; the lists in your answer differ in length.")
+        plain = given.dtype.kind in "biufU"
+        if plain and _fits(given, truth):
+            return Verdict(True, f"{self.id} is right. {self.why}")
         for wrong, sentence in self.misconceptions:
-            if given.dtype.kind in "biufU" and _fits(given, wrong):
+            if plain and _fits(given, wrong):
                 return Verdict(False, f"{self.id}: not what happens. {sentence}")
-        if _is_text(given) != _is_text(truth) or given.dtype.kind not in "biufU":
+        if _is_text(given) != _is_text(truth) or not plain:
             return Verdict(False, f"{self.id}: give {_form(truth)}; your answer is {answer!r}.")
         if given.shape != truth.shape:
             return Verdict(False, f"{self.id}: give {_form(truth)}; your answer is {_form(given)}.")
-        if bool(np.all(_same(given, truth))):
-            return Verdict(True, f"{self.id} is right. {self.why}")
         if given.ndim:
             first = np.argwhere(~_same(given, truth))[0]
             place = ", ".join(map(str, first))
