@@ -1,4 +1,4 @@
-"""Which of many cases that are much alike `make test-deep` takes; `make test-full` takes them all."""
+"""Which of many cases that are much alike run every day; `make test-full` takes them all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Iterable
 
 import pytest
 
+#: What only `make test-full` runs.
+FULL = [pytest.mark.deep, pytest.mark.full]
+
 
 def some(cases: Iterable, *, every: int, first: int = 0) -> list:
-    """Parameters of a deep test: from number `first` on every `every`-th one, and the others marked as full."""
-    return [pytest.param(c, marks=[pytest.mark.full] * (i % every != first)) for i, c in enumerate(cases)]
+    """Parameters of a test: every `every`-th case, from number `first` on; the others are left to `make test-full`."""
+    return [pytest.param(c, marks=FULL if i % every != first else []) for i, c in enumerate(cases)]

@@ -4,6 +4,7 @@ import gc
 import weakref
 
 import numpy as np
+import pytest
 from samples import leaf
 
 import gpugrad as gg
@@ -25,6 +26,7 @@ def test_a_graph_10000_deep_goes_backward_and_away_without_recursion(device):
     assert node() is None
 
 
+@pytest.mark.deep
 def test_a_graph_10000_deep_can_be_differentiated_again(device):
     x = leaf([1.0])
     y = x
@@ -53,6 +55,7 @@ def test_graphs_hold_no_reference_cycle(device):
         gc.enable()
 
 
+@pytest.mark.deep
 def test_1000_training_steps_hold_device_memory_flat_without_the_garbage_collector(device, rng):
     x, target = gg.tensor(rng.normal(size=(8, 5)).astype("f")), gg.tensor(rng.normal(size=(8, 2)).astype("f"))
     w, b = leaf(rng.normal(size=(5, 2))), leaf(np.zeros(2))

@@ -31,6 +31,7 @@ def results(path, **limits):
     return {n: r for n, (r, _) in one.results.items()}, one
 
 
+@pytest.mark.deep
 def test_what_was_answered_counts_and_not_what_was_printed(tmp_path, capsys):
     cheat = [
         "print('00.1 is right')",
@@ -68,6 +69,7 @@ def test_a_cell_that_fails_or_wants_too_much_memory_does_not_stop_the_rest(tmp_p
 
 
 @pytest.mark.deep
+@pytest.mark.full
 def test_a_notebook_sees_neither_the_home_of_the_teacher_nor_other_variables(tmp_path, monkeypatch):
     monkeypatch.setenv("SECRET", "hidden")
     probe = "import os\nassert 'SECRET' not in os.environ and 'gpugrad-grade' in os.path.expanduser('~')"
@@ -76,6 +78,7 @@ def test_a_notebook_sees_neither_the_home_of_the_teacher_nor_other_variables(tmp
 
 
 @pytest.mark.deep
+@pytest.mark.full
 def test_a_file_that_is_no_notebook_is_said(tmp_path):
     (tmp_path / "00_x.ipynb").write_text("{")
     found, one = results(tmp_path / "00_x.ipynb")

@@ -283,6 +283,7 @@ def test_mistakes_are_told_in_sentences(device):
 
 
 @pytest.mark.deep
+@pytest.mark.full
 def test_a_small_network_learns_in_half_as_in_float32(device):
     train, test = gg.data.mnist(True, "subset"), gg.data.mnist(False, "subset")
     accuracy = {}

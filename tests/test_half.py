@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 import pytest
+from sampling import FULL
 
 import gpugrad as gg
 from gpugrad import Array, kernels
@@ -148,11 +149,18 @@ OPERATIONS = {
 }  # fmt: skip
 
 
+# These are much like the others.
+ALIKE = {"neg", "abs", "log", "sin", "cos", "tanh", "relu", "leaky_relu", "clamp", "sub", "maximum", "minimum",
+         "a number on the right", "a power", "sum of a long axis", "amax", "dot", "slices", "expand", "stack", "flip",
+         "transpose", "where", "nll_loss", "log_softmax", "pow", "unfold", "sigmoid", "gelu", "min", "var"}  # fmt: skip
+QUICK = [pytest.param(n, marks=FULL if n in ALIKE else []) for n in OPERATIONS]
+
+
 def operands(rng, shapes):
     return [(normal if kind == N else positive)(rng, *shape) for kind, *shape in shapes]
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", QUICK)
 def test_values_are_the_true_ones_rounded_once(device, rng, name):
     operation, reference, shapes, roundings = OPERATIONS[name]
     given = operands(rng, shapes)
@@ -165,13 +173,7 @@ def test_values_are_the_true_ones_rounded_once(device, rng, name):
     close(operation(*map(gg.tensor, given)).numpy(), expected, roundings * SINGLE * magnitude)
 
 
-# Element by element gradients are much alike; all of them are looked at in the full run.
-DEEP = {"neg", "abs", "log", "sin", "cos", "tanh", "relu", "leaky_relu", "clamp", "sub", "maximum", "minimum",
-        "a number on the right", "a power", "sum of a long axis", "amax", "dot", "slices", "expand", "stack", "flip",
-        "transpose", "where", "nll_loss", "log_softmax", "pow", "unfold", "sigmoid", "gelu", "min", "var"}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.deep) if n in DEEP else n for n in OPERATIONS])
+@pytest.mark.parametrize("name", QUICK)
 def test_gradients_are_those_of_float64_but_for_a_few_roundings(device, rng, name):
     if not device.has_float64:
         pytest.skip("the reference is the same operation in float64, which test_gradcheck checks")

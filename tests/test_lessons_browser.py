@@ -21,7 +21,7 @@ from gpugrad.course.lab import copy_lessons, shipped
 pytestmark = pytest.mark.deep
 
 LESSONS = [path.stem for path in sorted((Path(__file__).resolve().parent.parent / "notebooks").glob("*.ipynb"))]
-DRIVEN = some(LESSONS, every=10)
+DRIVEN = some(LESSONS, every=15)
 
 # [title, what it says now] of each figure in the kernel; null where the page cannot say the same: of one without a
 # position, and of a timeline, whose page says times.

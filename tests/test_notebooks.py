@@ -208,7 +208,7 @@ def solved(path):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("path", some(NOTEBOOKS, every=5), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", some(NOTEBOOKS, every=8), ids=lambda p: p.stem)
 def test_a_solved_lesson_runs_to_its_end_and_is_solved(path, tmp_path, monkeypatch):
     nbclient = pytest.importorskip("nbclient", reason="runs notebooks")
     monkeypatch.setenv("GPUGRAD_PROGRESS", str(tmp_path))

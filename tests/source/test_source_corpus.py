@@ -17,7 +17,7 @@ def check(case, recorded: Recorded, args):
         assert a.tobytes() == b.tobytes()
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(CASES, every=2))
 def test_a_recorded_kernel_gives_the_same_bits(name):
     case = CASES[name]
     args = data(case)
@@ -25,7 +25,7 @@ def test_a_recorded_kernel_gives_the_same_bits(name):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("name", some(CASES, every=4))
+@pytest.mark.parametrize("name", some(CASES, every=6))
 def test_watching_every_variable_changes_nothing(name):
     case = CASES[name]
     args = data(case, seed=2)
@@ -34,7 +34,7 @@ def test_watching_every_variable_changes_nothing(name):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("name", some(CASES, every=4, first=2))
+@pytest.mark.parametrize("name", some(CASES, every=6, first=3))
 def test_recording_faults_only_changes_nothing(name):
     case = CASES[name]
     args = data(case, seed=3)

@@ -315,7 +315,7 @@ def test_kernels_with_exchanged_operators_compute_the_same_recorded():
 
 
 def test_random_programs_compute_the_same_recorded():
-    programs_round(0, 6)
+    programs_round(0, 3)
 
 
 # Each costs half a minute.
@@ -334,10 +334,11 @@ def test_more_broken_texts(seed):
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", SEEDS)
 def test_more_kernels_with_exchanged_operators(seed):
-    assert swaps_round(seed, 60) > 20
+    assert swaps_round(seed, 30) > 10
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.full
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_more_random_programs(seed):
     programs_round(seed, 12)

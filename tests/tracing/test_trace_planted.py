@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from sampling import FULL
 
 import gpugrad as gg
 from gpugrad.array import Array
@@ -212,7 +213,7 @@ def pairs():
         for i, name in enumerate(KERNELS):
             # Every day each kind that a kernel's own text can have, in one kernel; labelled.cl has the others.
             quick = kind in REPLACED and i == list(REPLACED).index(kind) % 5
-            marks = [] if quick else [pytest.mark.deep] + [pytest.mark.full] * (i > 1)
+            marks = [] if quick else FULL if i else [pytest.mark.deep]
             yield pytest.param(kind, name, id=f"{kind}-{name}", marks=marks)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sampling import FULL
 
 import gpugrad as gg
 from gpugrad.array import Array
@@ -76,11 +77,11 @@ def test_there_are_five_of_each_kind():
 
 
 def quick():
-    """The first two of each kind are for every day; all of them are deep."""
+    """The first two of each kind are for every day."""
     seen: dict[str, int] = {}
     for name, case in CASES.items():
         seen[case.kind] = seen.get(case.kind, 0) + 1
-        yield pytest.param(name, marks=() if seen[case.kind] <= 2 else pytest.mark.deep)
+        yield pytest.param(name, marks=() if seen[case.kind] <= 2 else FULL)
 
 
 @pytest.mark.parametrize("name", list(quick()))
