@@ -25,7 +25,7 @@ def chromium():
 
 
 @contextlib.contextmanager
-def page(browser, address, width=1000, allowed="file://", **options):
+def page(browser, address, width=1000, allowed="file://", live=True, **options):
     """An open page. At the end: no error was logged, and nothing was asked for from anywhere but `allowed`."""
     tab = browser.new_page(viewport={"width": width, "height": 900}, **options)
     errors, requests = [], []
@@ -34,7 +34,7 @@ def page(browser, address, width=1000, allowed="file://", **options):
     tab.on("request", lambda r: requests.append(r.url))
     try:
         tab.goto(address, timeout=90_000)
-        if address.startswith("file:"):  # its script draws once the page is loaded
+        if live and address.startswith("file:"):  # its script draws once the page is loaded
             tab.locator(".gg .say").first.wait_for(state="attached")
         yield tab
         assert errors == []

@@ -527,7 +527,7 @@ def test_names_from_the_data_are_never_markup_in_graph_and_image(browser, tmp_pa
     path = tmp_path / "picture.html"
     path.write_text(f"<!doctype html><meta charset=utf-8>{figure.picture()}", encoding="utf-8")
     for address in (saved(figure, tmp_path), path.as_uri()):
-        with page(browser, address) as tab:
+        with page(browser, address, live=address != path.as_uri()) as tab:
             assert tab.evaluate("window.broken") is None
             assert tab.locator("img[src=x]").count() == 0
     assert name in figure.data["boxes"][0]["name"]
