@@ -92,6 +92,15 @@ def device(request):
         yield chosen
 
 
+@pytest.fixture(scope="module")
+def browser():
+    """A browser without a window; the test skips where there is none."""
+    from browser import chromium
+
+    with chromium() as found:
+        yield found
+
+
 @pytest.fixture
 def rng(request):
     """A NumPy generator seeded by the test's name: the same numbers in every run, others in every test."""

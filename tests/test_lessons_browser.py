@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("anywidget", reason="the figures are widgets: pip install 'gpugrad[lab]'")
 
-from browser import chromium, press
+from browser import press
 from jupyter_lab import Kernel, opened, server
 from sampling import some
 
@@ -48,12 +48,6 @@ CUT_OFF = """figure => {
   }
   return bad;
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

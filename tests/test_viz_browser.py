@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("anywidget", reason="the figures are widgets: pip install 'gpugrad[lab]'")
 
-from browser import cells, chromium, page, press, sentence
+from browser import cells, page, press, sentence
 
 import gpugrad as gg
 from gpugrad import viz
@@ -17,12 +17,6 @@ from gpugrad.viz.page import page as page_of
 from gpugrad.viz.words import num
 
 pytestmark = pytest.mark.deep
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
 
 
 def saved(figure, folder):

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("anywidget", reason="the figures are widgets: pip install 'gpugrad[lab]'")
 
-from browser import cells, chromium, page, press, sentence
+from browser import cells, page, press, sentence
 from jupyter_lab import HERE, opened, run_cell, server
 
 import gpugrad as gg
@@ -52,12 +52,6 @@ def notebook(texts, outputs=()):
     book[0] |= {"outputs": list(outputs), "execution_count": count}
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": book})
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
