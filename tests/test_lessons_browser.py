@@ -184,6 +184,7 @@ class Driver:
             places.nth(n).focus()
             for key in ("ArrowRight", "ArrowDown", "Enter", "End", "Enter", "Home", "Enter"):
                 press(self.tab, key)
+            places.nth(n).blur()  # a cell pointed at is told instead of the position, if it is one of no position
             self.agrees()
             self.whole()
         self.figure.locator("h3").hover()
