@@ -5,18 +5,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import gpugrad as gg
 from gpugrad.array import Array
 from gpugrad.custom import kernel
 from gpugrad.kernels import gemm_packed, gemm_warp
 from gpugrad.kernels.gemm import gemm, gemm_sum
-from gpugrad.kernels.gemm_product import product
+from gpugrad.kernels.gemm_product import Split, product
 from gpugrad.kernels.ladder import use_kernels, variants
 
 VARIANTS = variants("gemm")
 DTYPES = [np.float32, np.float64]
 TRANSPOSES = [(False, False), (False, True), (True, False), (True, True)]
 # (M, N, K): tiny, odd, one tile of some kernel exactly, several with edges.
-SIZES = [(1, 1, 1), (1, 7, 3), (5, 1, 9), (6, 16, 8), (7, 17, 5), (16, 16, 16), (13, 37, 29), (65, 131, 18)]
+SIZES = [(1, 1, 1), (1, 7, 3), (5, 1, 9), (33, 2, 5), (6, 16, 8), (7, 17, 5), (16, 16, 16), (13, 37, 29), (65, 131, 18)]
 # Deep or wide enough for packing one operand or both, and for sums in parts with a shorter last one.
 LARGE_SIZES = [(3, 2, 1100), (70, 66, 301), (5, 100, 131), (131, 5, 260), (33, 70, 1030)]
 
@@ -60,6 +61,7 @@ def test_the_ladder_goes_from_the_definition_to_the_fast_ones():
     assert VARIANTS == ["naive", "tiled", "blocked", "packed", "warp"]
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_terms_that_are_all_alike_round_to_one_side_and_stay_within_the_bound_for_that(device, variant):
     K = 4097
@@ -99,8 +101,56 @@ def test_every_tile_of_the_gpu_kernel_is_right(device, rng, transposes, dtype, m
 
 
 @pytest.mark.large
-def test_the_gpu_kernel_covers_more_than_a_band_of_tiles(device, rng):
-    check_product(rng, (9 * 32 + 1, 3 * 32 - 1, 3), (False, False), "warp", np.float32)
+@pytest.mark.parametrize("columns", [3 * 32 - 1, 2 * 32, 5])
+def test_the_gpu_kernel_covers_more_than_a_band_of_tiles(device, rng, columns, monkeypatch):
+    monkeypatch.setitem(gemm_warp.TILES, "float32", gemm_warp.TILES["float32"][-1:])  # 32 x 32
+    check_product(rng, (9 * 32 + 1, columns, 3), (False, False), "warp", np.float32)
+
+
+# (inner, summed, K, last_K): the products that a long sum is cut into, how many of them make one part, and depths
+# beside the steps of 8 that the GPU's kernel goes along K in.
+CUTS = [(4, 1, 16, 15), (2, 1, 9, 1), (3, 2, 8, 8), (3, 2, 9, 7), (3, 3, 7, 16), (2, 2, 8, 1), (7, 3, 17, 5)]
+
+
+@pytest.mark.parametrize("variant", ["packed", "warp"])
+@pytest.mark.parametrize("cut", CUTS, ids=str)
+def test_a_long_sum_may_be_cut_anywhere(device, rng, cut, variant, monkeypatch):
+    inner, summed, K, last_K = cut
+    split = Split(-(-inner // summed), inner, summed, K, last_K, True)
+    packed = gemm_packed._plan
+    monkeypatch.setattr(gemm_packed, "_plan", lambda *given: packed(*given)._replace(split=split))
+    monkeypatch.setattr(gemm_warp, "_plan", lambda p, tiles, units: (tiles[-1], split))
+    for transposes in [(False, False), (True, True)]:
+        check_product(rng, (7, 35, (inner - 1) * K + last_K), transposes, variant, np.float32)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_gemm_sum_adds_up_products_of_any_depth(device, rng, variant):
+    """Depths before, at and behind the steps that kernels go along K in."""
+    for K in (1, 7, 8, 9, 15, 16, 17):
+        a, b = random(rng, 5, 7, K, dtype=np.float32), random(rng, 5, K, 18, dtype=np.float32)
+        got = gemm_sum(Array.from_numpy(a), Array.from_numpy(b), variant=variant).numpy()
+        want, bound = reference(a, b).sum(0), tolerance(a, b, 5 * K, np.float32).sum(0)
+        assert (abs(got - want) <= bound).all()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("transposes", TRANSPOSES)
+def test_products_of_halves_are_summed_in_float32_and_rounded_once(device, rng, transposes, variant):
+    ta, tb = transposes
+    a, b = (rng.integers(-99, 100, shape).astype(np.float16) for shape in ((13, 19), (19, 37)))
+    got = gemm(stored(a, ta), stored(b, tb), transpose_a=ta, transpose_b=tb, variant=variant).numpy()
+    np.testing.assert_array_equal(got, reference(a, b).astype(np.float16))  # the sums are integers below 2^24
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_element_of_c_is_written_once(device, variant, monkeypatch):
+    monkeypatch.setitem(gemm_warp.TILES, "float32", gemm_warp.TILES["float32"][-1:])
+    a, b = Array.from_numpy(np.ones((65, 2), np.float32)), Array.from_numpy(np.ones((2, 3), np.float32))
+    with gg.trace() as t:
+        gemm(a, b, variant=variant)
+    stored = t.launches[-1].select(kind="store", buffer="c")["index"]
+    np.testing.assert_array_equal(np.sort(stored), np.arange(65 * 3))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
