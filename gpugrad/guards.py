@@ -76,8 +76,8 @@ def check_guards(device: Device) -> None:
     with device.lock:
         # A thread's own mistakes first; those of another wait for the next read.
         message = of_threads[this].found(device) if this in of_threads else None
-        for thread in list(of_threads) if len(of_threads) > 1 else ():
-            if message is None and thread is not this and not thread.is_alive():
+        for thread in list(of_threads):
+            if message is None and not thread.is_alive():
                 message = of_threads.pop(thread).found(device)
     if message is not None:
         raise IndexError(message)
