@@ -167,12 +167,18 @@ def to_host(a: Any, dtype: Any = None) -> np.ndarray:
     """`a` as a contiguous NumPy array of one of the six element types."""
     if isinstance(a, Array):
         a = a.numpy()
+    if np.ma.is_masked(a):
+        raise TypeError(
+            "the data is a masked array with masked elements, and a tensor has no mask; use its .filled(...)"
+        )
     try:
         host = np.asarray(a)
     except ValueError as error:
         raise ValueError(f"the data is ragged or not numeric: {error}") from error
     if host.dtype.kind == "O":
         host = _from_objects(host, dtype)
+    if not host.dtype.isnative:
+        host = host.astype(host.dtype.newbyteorder("="))  # big-endian, as files of other machines hold it
     if host.dtype.kind not in "fiub":
         raise TypeError(f"data of type {host.dtype} cannot become a tensor; it needs numbers or booleans")
     if dtype is None:
@@ -216,9 +222,7 @@ def infer_shape(old: Shape, size: int, shape: Sequence[Any], name: str = "reshap
         raise ValueError(f"{name}: shape is {tuple(new)}; one size may be -1, the others are 0 or more")
     if unknown:
         if known == 0 or size % known:
-            raise ValueError(
-                f"{name}: {old} has {size} elements; no -1 makes {tuple(new)} hold them"
-            )
+            raise ValueError(f"{name}: {old} has {size} elements; no -1 makes {tuple(new)} hold them")
         new[unknown[0]] = size // known
     elif known != size:
         raise ValueError(f"{name}: {old} has {size} elements and {tuple(new)} has {known}; they must be equal")

@@ -33,15 +33,14 @@ def save(obj: Mapping[Any, Any], path: str | os.PathLike[str]) -> None:
 
     `obj`: a dict of tensors, Arrays and NumPy arrays, numbers, strings, None, and dicts, lists and tuples of them. The
     file appears whole or not at all: it is written beside `path` and moved there. Raises TypeError for anything
-    else inside, and OSError where the folder cannot be written to.
+    else inside, ValueError where `path` is a folder, a pipe or a device, and OSError where the folder cannot be
+    written to.
     """
     from safetensors.numpy import save as to_bytes
 
     path = _path("save", path)
     if not isinstance(obj, Mapping):
         raise TypeError(f"save: obj is {type(obj).__name__}; it must be a dict, such as model.state_dict()")
-    if path.is_dir():
-        raise ValueError(f"save: path is {str(path)!r}, a folder; give the name of a file")
     tensors: dict[str, np.ndarray] = {}
     outline = _outline(obj, "", tensors, 0)
     write_whole(path, to_bytes(tensors, metadata={_OUTLINE: json.dumps(outline)}))
@@ -110,6 +109,8 @@ def _outline(value: Any, name: str, tensors: dict[str, np.ndarray], depth: int) 
         for key, item in value.items():
             if isinstance(key, bool) or not isinstance(key, (str, int)):
                 raise TypeError(f"save: {name or 'obj'!r} has the key {key!r}; keys are strings or integers")
+            if isinstance(key, str) and any("\ud800" <= c <= "\udfff" for c in key):
+                raise ValueError(f"save: {name or 'obj'!r} has the key {key!r}, which UTF-8 cannot write; change it")
             items.append([key, _outline(item, f"{name}.{key}" if name else str(key), tensors, depth + 1)])
         return ["dict", items]
     if isinstance(value, (list, tuple)):
@@ -133,6 +134,8 @@ def _outline(value: Any, name: str, tensors: dict[str, np.ndarray], depth: int) 
 
 def _host(value: Tensor | Array | np.ndarray, name: str) -> np.ndarray:
     host = value.array.numpy() if isinstance(value, Tensor) else value.numpy() if isinstance(value, Array) else value
+    if np.ma.is_masked(host):
+        raise TypeError(f"save: {name!r} is a masked array, and a file holds no mask; save its .filled(...)")
     if host.dtype not in C_NAME:
         raise TypeError(
             f"save: {name!r} is an array of {host.dtype}; convert it to a type gpugrad has, such as float32"
@@ -171,6 +174,8 @@ def write_whole(path: Path, data: bytes) -> None:
     A link stays one, and leads to the new contents; a file that is replaced hands on its permissions.
     """
     path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():  # a device would be gone: moving a file there replaces it
+        raise ValueError(f"save: {str(path)!r} is a folder, a pipe or a device; give the name of a file")
     temporary = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
         with open(temporary, "xb") as file:

@@ -119,6 +119,18 @@ def test_keys_are_strings_or_integers(path, key):
         gg.save({key: 1}, path)
 
 
+def test_a_key_that_utf8_cannot_write_is_refused_by_name(path):
+    with pytest.raises(ValueError, match=r"save: 'a' has the key '\\ud800', which UTF-8 cannot write"):
+        gg.save({"a": {"\ud800": gg.ones(1)}}, path)
+
+
+def test_a_mask_is_not_lost_in_a_file(path):
+    with pytest.raises(TypeError, match=r"save: 'a' is a masked array, and a file holds no mask"):
+        gg.save({"a": np.ma.array([1.0, 2.0], mask=[False, True])}, path)
+    gg.save({"a": np.ma.array([1.0, 2.0])}, path)
+    assert gg.load(path)["a"].tolist() == [1, 2]
+
+
 @pytest.mark.parametrize("obj", [None, [1], gg.float32, 3])
 def test_only_a_dict_is_saved(path, obj):
     with pytest.raises(TypeError, match="save: obj is"):
@@ -349,9 +361,21 @@ def test_whatever_can_be_saved_comes_back(path, value):
 
 
 def test_a_folder_is_no_file_to_save_to(tmp_path):
-    with pytest.raises(ValueError, match="a folder; give the name of a file"):
+    with pytest.raises(ValueError, match=r"save: .* is a folder, a pipe or a device; give the name of a file"):
         gg.save({"a": gg.ones(1)}, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no pipe with a name")
+def test_a_pipe_or_a_device_is_not_replaced_by_a_file(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / "link").symlink_to(pipe)
+    for path in (pipe, tmp_path / "link"):
+        with pytest.raises(ValueError, match="a folder, a pipe or a device"):
+            gg.save({"a": gg.ones(1)}, path)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "pipe"]
 
 
 @pytest.mark.parametrize("path", [None, 3, "", b"x", ["x"]])
