@@ -62,8 +62,8 @@ class Cursor:
             return
         if self.current in opencl.FORBIDDEN_WORDS:
             self.refuse(f"{self.current} is not supported: {opencl.FORBIDDEN_WORDS[self.current]}")
-        if re.match(r"gg_", self.current):
-            self.refuse(f"names that begin with gg_ are the tracer's own; rename {self.current}")
+        if re.match(r"gg(_|$)", self.current):
+            self.refuse(f"gg and names that begin with gg_ are the tracer's own; rename {self.current}")
 
     def lookup(self, name: str) -> Variable | None:
         return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)

@@ -76,7 +76,7 @@ class Reaching(ExpressionWriter):
         pointer = private_pointer(e) if accessed else None
         if pointer is None:
             return super().place(e, accessed)
-        i = self.value(e.index) if isinstance(e, tree.Index) else "0"
+        i = self.argument(e.index) if isinstance(e, tree.Index) else "0"
         return f"(*{self.reached_at(e, pointer, i)})"
 
     def reached_at(self, e: Expr, pointer: Expr, i: str, lanes: int = 1) -> str:

@@ -109,7 +109,7 @@ class Recorder(Reaching, Counting, HalfWriter):
         if b is None or not isinstance(e, tree.Index) or not isinstance(e.type, Base):
             return super().read(e)
         site, length = self.site("load", e, e.type), f"(long)(gg->length[{b}] / {e.type.size})"
-        index = f"gg_constant(gg, {self.value(e.index)}, {length}, {e.type.size})"
+        index = f"gg_constant(gg, {self.argument(e.index)}, {length}, {e.type.size})"
         name = self.place(e.base)
         stored = is_half(e) and self.unit.half_is_storage and isinstance(bare(e.base).type, Pointer)
         n = "" if e.type.lanes == 1 else str(e.type.lanes)
@@ -146,7 +146,7 @@ class Recorder(Reaching, Counting, HalfWriter):
         return f"{helper}(gg, {owner(vector)}, {self.site('store', e, vector.type)}, {value}, {address})"
 
     def index(self, e: tree.Index, accessed: bool) -> str:
-        i = self.value(e.index)
+        i = self.argument(e.index)
         if not isinstance(e.base.type, Array) or not accessed:
             return i
         n = e.base.type.length
@@ -184,11 +184,12 @@ class Recorder(Reaching, Counting, HalfWriter):
         left = bare(e.e)
         if self.touches(left) or not self.is_watched(left):
             return super().value_Increment(e, used)
-        text = self.watched(e, left, f"{e.op} {self.place(left)}")
         if e.prefix or not used:
-            return text
-        assert isinstance(left.type, Base)
-        return f"({left.type.name})({text} {'-' if e.op == '++' else '+'} 1)"
+            return self.watched(e, left, f"{e.op} {self.place(left)}")
+        # Its value is the one from before, and x + 1 - 1 need not be that.
+        t = self.spelling(left.type)
+        p, kept = self.temporary(f"volatile {t} *@"), self.temporary(f"{t} @")
+        return f"({p} = &{self.place(left)}, {kept} = *{p}, {self.watched(e, left, f'{e.op}*{p}')}, {kept})"
 
     def initial(self, d: tree.Declarator) -> str:
         v = d.variable
@@ -272,7 +273,7 @@ class Recorder(Reaching, Counting, HalfWriter):
             cost = VOTED_TURN if self.faults_only and node.t0 in self.voting else 1
             c = f"gg_turn(gg, {self.site('fuel', at)}, {cost}u)" + (f" && ({c})" if c else "")
         if node.t0 in self.voting:
-            answer = c if isinstance(node, tree.Switch) else f"({c}) ? 1 : 0"
+            answer = f"({c})" if isinstance(node, tree.Switch) else f"({c}) ? 1 : 0"
             word = "switch" if isinstance(node, tree.Switch) else node.word if isinstance(node, tree.Loop) else "if"
             c = f"gg_agree(gg, {self.site('branch', at, name=word)}, {answer})"
         return c

@@ -125,6 +125,10 @@ class ExpressionWriter:
             return self.read(e)
         return self.place(e, accessed=not isinstance(e.type, Array))
 
+    def argument(self, e: Expr) -> str:
+        """A value as one of several arguments, which a comma of its own would part."""
+        return f"({self.value(e)})" if isinstance(e, tree.Comma) else self.value(e)
+
     def read(self, e: Expr) -> str:
         if isinstance(e, tree.Lane):
             return self.load(e, self.scalar_address(e.e, self.value(e.index)))

@@ -33,6 +33,14 @@ def test_watching_every_variable_changes_nothing(name):
     check(case, run_recorded(case, args, made), args)
 
 
+@pytest.mark.parametrize("name", ["values_from_before", "commas_in_indices"])
+def test_a_postfix_gives_the_value_from_before_and_a_comma_the_one_behind_it(name):
+    case = CASES[name]
+    args = data(case, seed=5)
+    made = instrument(case.source, case.name, watch=("*",))
+    check(case, run_recorded(case, args, made), args)
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("name", some(CASES, every=6, first=3))
 def test_recording_faults_only_changes_nothing(name):

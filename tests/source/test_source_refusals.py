@@ -27,6 +27,7 @@ REFUSED = {
     "result into global memory": ("a[0] = sincos(1.0f, &a[1]);", "sincos()", "variable"),
     "atomic on the unknown": ("atomic_add(where(), 1);", "atomic_add()", "variable"),
     "our own names": ("int gg_x0 = 1;", "gg_x0", "rename"),
+    "the name of our record": ("int gg = 1;", "gg", "rename"),
     "kernel that calls a kernel": ("other(a);", "other", "kernel"),
     "typeof": ("__typeof__(a[0]) x;", "__typeof__", "type"),
     "statement in an expression": ("a[0] = ({ 1; });", "statement", "not OpenCL C"),

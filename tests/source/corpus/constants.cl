@@ -40,3 +40,17 @@ __kernel void vectors(__constant float4 *c, __global float *o) {
   float4 v = c[i];
   o[i] = v.x + c[i].y + c[W[1] > 1 ? 7 - i : i].z + vload4(i, (__constant float *)c).w;
 }
+
+//: 8 / 8: float[8], float[8]=0
+__kernel void commas_in_indices(__global const float *a, __global float *o) {
+  int i = get_global_id(0), j, k = 0;
+  float t[8], *p = t;
+  __local float rows[2][8];
+  for (j = 0; j < 8; j++)
+    p[k++, j] = a[k++, j];
+  rows[k++, 0][k++, i] = t[k++, i];
+  switch (k++, 1) {
+    case 1: barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  o[k++, i] = rows[0][7 - i] + k + W[k++, 2];
+}

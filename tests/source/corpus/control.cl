@@ -176,3 +176,13 @@ __kernel void pragmas_and_labels_without_braces(__global float *a) {
     default: ;
   }
 }
+
+//: 8 / 8: float[8], float[8]=0
+__kernel void values_from_before(__global const float *a, __global float *o) {
+  int i = get_global_id(0), k = 0;
+  float x = a[i], t[2] = {x, 0.1f};
+  uchar c = 255;
+  float was = x++, then = t[k++]--;
+  int from = c++;
+  o[i] = was + 2 * then + t[0] * k + from + c;
+}
