@@ -230,6 +230,27 @@ def test_comparisons_give_booleans(device, rng, op):
     np.testing.assert_array_equal(getattr(gg, op)(gg.tensor(x), gg.tensor(y)).numpy(), compared)
 
 
+@pytest.mark.parametrize("op", ["eq", "ne", "lt", "le", "gt", "ge"])
+def test_a_number_is_rounded_to_half_before_it_is_compared(device, op):
+    """0.1 and 1/3 lie above and below their halves; 70000 is infinite as a half."""
+    for number in (0.1, 1 / 3, 70000.0):
+        with np.errstate(over="ignore"):
+            x = np.array([number, 0, 1], np.float16)
+        compare = getattr(np, {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
+                               "ge": "greater_equal"}[op])  # fmt: skip
+        np.testing.assert_array_equal(getattr(gg, op)(gg.tensor(x), number).numpy(), compare(x, x[0]))
+        np.testing.assert_array_equal(getattr(gg, op)(number, gg.tensor(x)).numpy(), compare(x[0], x))
+        np.testing.assert_array_equal(kernels.elementwise(op, Array.from_numpy(x), number).numpy(), compare(x, x[0]))
+
+
+def test_an_element_at_the_bound_of_a_clamp_keeps_its_gradient(device):
+    for bounds in ({"min": 1 / 3}, {"max": 0.1}):
+        x = gg.tensor(list(bounds.values()), dtype=gg.float16, requires_grad=True)
+        y = x.clamp(**bounds)
+        y.backward(gg.ones(1, dtype=gg.float16))
+        assert y.detach().tolist() == x.detach().tolist() and x.grad.tolist() == [1]
+
+
 def test_the_largest_element_is_found_and_a_nan_wins(device):
     x = np.array([[1, 65504, -3], [2, np.nan, 7]], np.float16)
     values, indices = gg.tensor(x).max(1)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..array import Array
 from ..device import Device
-from ..dtypes import C_NAME, as_dtype, bool_, computed_in, is_float
+from ..dtypes import C_NAME, as_dtype, bool_, computed_in, float16, is_float
 from ..program import Define, Kernel
 from .broadcast import Shape, broadcast_shape, collapse, in_three
 from .checks import check_array, check_out, check_same, number_for
@@ -62,6 +62,8 @@ class _Plan:
         macro = "UNARY(a)" if op in UNARY else "BINARY(a, b)"
         self.dtype, self.device, self.geometry = dtype, device, _geometry(device)
         self.result = bool_ if op in COMPARE or op == "logical_not" else dtype
+        #: A number beside halves is compared as a half, as in PyTorch: a tensor filled with 0.1 is equal to 0.1.
+        self.rounds = dtype == float16 and op in COMPARE
         self.defines = (self.geometry.define, ("R", C_NAME[self.result]), (macro, text))
         self._compiled: dict[Kernel, Any] = {}
 
@@ -106,6 +108,8 @@ def binary(op: str, x: Any, y: Any, out: Array | None = None) -> Array:
         return _binary_broadcast(op, plan, x, y, out)
     if out is None:
         out = Array.empty(first.shape, plan.result, first.device)
+    if plan.rounds:
+        x, y = (a if a.__class__ is Array else number_for(op, "the number", a, float16) for a in (x, y))
     kernel = _BINARY if y.__class__ is x.__class__ else _RIGHT if first is x else _LEFT
     plan.kernel(kernel)(plan.geometry.over(first.size), plan.geometry.local, x, y, out, first.size)
     return out
@@ -277,6 +281,8 @@ def _bounds(name: str, x: Array, min: Any, max: Any) -> tuple[Any, Any]:
     high = highest if max is None else number(name, "max", max, x.dtype)
     if low != low or high != high:
         raise ValueError(f"{name}: min is {min}, max is {max}; NaN bounds nothing")
+    if x.dtype == float16:  # the result can be no other number, and an element that is equal to a bound is within it
+        low, high = number_for(name, "min", low, float16), number_for(name, "max", high, float16)
     if x.dtype == np.uint8 and (low > 255 or high < 0):
         raise ValueError(f"{name}: min is {min}, max is {max}; uint8 holds 0 to 255, so that nothing is left of x")
     return low, high
