@@ -74,6 +74,16 @@ def test_third_derivatives_of_cross_entropy(device, rng):
     assert gg.gradgradcheck(gradient, (x,))
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_targets_that_are_all_ignored_have_derivatives_of_0(device, rng, shape):
+    """Their mean is 0 / 0, NaN, and no score changes it."""
+    x, target, _ = problem(rng, shape)
+    x = gg.tensor(x, requires_grad=True)
+    (first,) = gg.grad(ops.cross_entropy(x, np.zeros_like(target), ignore_index=0), x, create_graph=True)
+    (second,) = gg.grad(first.sum(), x)
+    assert not first.detach().numpy().any() and not second.numpy().any()
+
+
 def test_cross_entropy_is_nll_loss_of_log_softmax(device, rng):
     x, target, weight = problem(rng, (7, 3, 5))
     x, w = gg.tensor(x), gg.tensor(weight)

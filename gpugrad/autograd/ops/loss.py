@@ -73,6 +73,8 @@ class CrossEntropyBackward(Function):
             factor = E.mul(mass, g)
             if share is not None:
                 factor = E.mul(factor, share)
+                # Where no target counts, a share is infinite; one that counts nothing still takes no part.
+                factor = E.where(E.eq(mass, 0.0), 0.0, factor)
             factor = S.reshape(factor, (x.shape[0], 1, *x.shape[2:]))
             h, y = (E.to(t, mass.dtype) for t in (h, x))
             for_x = E.to(SoftmaxBackward.apply(E.mul(h, factor), softmax(y, 1), 1), x.dtype)

@@ -75,9 +75,9 @@ class Div(Function):
     def backward(ctx: Any, g: Tensor) -> Any:
         (x_shape, y_shape), (need_x, need_y) = ctx.shapes, ctx.needs_input_grad
         y, out = kept(ctx)
-        share = div(g, y)
-        g_x = sum_to(share, x_shape) if need_x else None
-        g_y = neg(sum_to(mul(share, out), y_shape)) if need_y else None
+        g_x = sum_to(div(g, y), x_shape) if need_x else None
+        # g / y may overflow where out is 0, and 0 times infinity is NaN.
+        g_y = neg(sum_to(mul(g, div(out, y)), y_shape)) if need_y else None
         return g_x, g_y
 
 
