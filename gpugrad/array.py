@@ -144,6 +144,17 @@ class Array:
         host = self.numpy()
         return host if dtype is None else host.astype(dtype)
 
+    def __copy__(self) -> Array:
+        return self._view(self.shape, self.offset)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Array:
+        twin = memo[id(self)] = Array.from_numpy(self.numpy(), device=self.device)
+        return twin
+
+    def __reduce__(self) -> Any:
+        """Pickled as its numbers; it comes back on the device that is current then."""
+        return Array.from_numpy, (self.numpy(),)
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a 0-d Array")

@@ -53,6 +53,12 @@ class Generator:
             self.seed, self.offset = seed, offset
         return self
 
+    __getstate__ = get_state  # for copies and pickles, which go on from here by themselves
+
+    def __setstate__(self, state: Mapping[str, int]) -> None:
+        self._lock = threading.Lock()
+        self.set_state(state)
+
     def take(self, blocks: int) -> tuple[int, int]:
         """Claim the next `blocks` blocks: (seed, number of the first one). Nobody else is given them."""
         with self._lock:

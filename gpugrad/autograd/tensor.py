@@ -160,15 +160,21 @@ class Tensor:
 
     # Copies that Python makes
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
         if self.grad_fn is not None:
             raise AutogradError("deepcopy: this tensor was computed, and its history cannot be copied; use .detach()")
-        twin = memo[id(self)] = self._like(copy(self.array))
+        memory = ("memory", id(self.array.state), self.array.offset, self.array.size)
+        first = memo.get(memory)  # on the same memory as this tensor: the copies share theirs as well
+        twin = memo[id(self)] = self._like(copy(self.array) if first is None else first.array.reshape(self.shape))
+        if first is None:
+            memo[memory] = twin
+        else:
+            share(first, twin, apart=True)
         twin.grad = None if self.grad is None else self.grad.__deepcopy__(memo)
         return twin
 
     def __reduce__(self) -> Any:
-        """Pickled as its numbers; it comes back on the device that is current then."""
+        """Pickled as its numbers; it comes back on the device that is current then, on memory of its own."""
         if self.grad_fn is not None:
             raise AutogradError("pickle: this tensor was computed, and its history cannot be pickled; use .detach()")
         return _unpickle, (type(self), self.array.numpy(), self.requires_grad)

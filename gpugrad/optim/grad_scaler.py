@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -56,13 +57,9 @@ class GradScaler:
         enabled: bool = True,
     ):
         self._enabled = boolean("GradScaler", "enabled", enabled)
-        self._scale = _positive("init_scale", init_scale)
-        self._growth_factor = _positive("growth_factor", growth_factor)
-        self._backoff_factor = _positive("backoff_factor", backoff_factor)
-        if self._growth_factor <= 1:
-            raise ValueError(f"GradScaler: growth_factor is {growth_factor}; it must be above 1")
-        if self._backoff_factor >= 1:
-            raise ValueError(f"GradScaler: backoff_factor is {backoff_factor}; it must be below 1")
+        self._scale = _scale("init_scale", init_scale)
+        self._growth_factor = _growing("growth_factor", growth_factor)
+        self._backoff_factor = _shrinking("backoff_factor", backoff_factor)
         self._growth_interval = integer("GradScaler", "growth_interval", growth_interval, 1)
         self._growth_tracker = 0  # steps since the scale last changed
         self._has_scaled = False
@@ -138,7 +135,7 @@ class GradScaler:
         if not self._enabled:
             return
         if new_scale is not None:
-            self._scale = _positive("new_scale", new_scale.item() if isinstance(new_scale, Tensor) else new_scale)
+            self._scale = _scale("new_scale", new_scale.item() if isinstance(new_scale, Tensor) else new_scale)
         elif not any(p.found for p in self._progress.values()):
             raise ScalerError("GradScaler.update: no gradients were unscaled since the last update; call step first")
         elif any(p.overflow() for p in self._progress.values()):
@@ -152,6 +149,11 @@ class GradScaler:
                 self._scale = grown if grown <= np.finfo(np.float32).max else self._scale
                 self._growth_tracker = 0
         self._progress = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._progress:
+            raise ScalerError("GradScaler: it is in the middle of a step; copy or pickle it after update")
+        return self.__dict__
 
     def _of(self, function: str, optimizer: Any) -> _Progress:
         if not isinstance(optimizer, Optimizer):
@@ -174,7 +176,7 @@ class GradScaler:
 
     def set_growth_factor(self, new_factor: float) -> None:
         """Change the growth factor."""
-        self._growth_factor = _positive("new_factor", new_factor)
+        self._growth_factor = _growing("new_factor", new_factor)
 
     def get_backoff_factor(self) -> float:
         """What the scale is multiplied by after an overflow."""
@@ -182,7 +184,7 @@ class GradScaler:
 
     def set_backoff_factor(self, new_factor: float) -> None:
         """Change the backoff factor."""
-        self._backoff_factor = _positive("new_factor", new_factor)
+        self._backoff_factor = _shrinking("new_factor", new_factor)
 
     def get_growth_interval(self) -> int:
         """After how many steps without overflow the scale grows."""
@@ -208,17 +210,21 @@ class GradScaler:
         """Go on from a `state_dict()`."""
         if not self._enabled:
             return
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"GradScaler.load_state_dict: state_dict is {type(state_dict).__name__}; it must be a dict")
         own = self.state_dict()
         if set(state_dict) != set(own):
             raise ValueError(
-                f"GradScaler.load_state_dict: the state has {', '.join(sorted(state_dict)) or 'nothing'}; it needs "
-                f"{', '.join(sorted(own))}. A scaler that is not enabled saves nothing"
+                f"GradScaler.load_state_dict: the state has {', '.join(sorted(map(str, state_dict))) or 'nothing'}; it "
+                f"needs {', '.join(sorted(own))}. A scaler that is not enabled saves nothing"
             )
-        self._scale = _positive("scale", state_dict["scale"])
-        self.set_growth_factor(state_dict["growth_factor"])
-        self.set_backoff_factor(state_dict["backoff_factor"])
-        self.set_growth_interval(state_dict["growth_interval"])
+        # Everything is checked before anything changes.
+        scale = _scale("scale", state_dict["scale"])
+        growth = _growing("growth_factor", state_dict["growth_factor"])
+        backoff = _shrinking("backoff_factor", state_dict["backoff_factor"])
+        interval = integer("GradScaler", "growth_interval", state_dict["growth_interval"], 1)
         self._growth_tracker = integer("GradScaler", "_growth_tracker", state_dict["_growth_tracker"], 0)
+        self._scale, self._growth_factor, self._backoff_factor, self._growth_interval = scale, growth, backoff, interval
         self._progress = {}
 
 
@@ -226,6 +232,26 @@ def _positive(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         hint = " (the scaler asks for no device: it goes where the gradients are)" if isinstance(value, str) else ""
         raise TypeError(f"GradScaler: {name} is {value!r}; it must be a number{hint}")
-    if not 0 < value < float("inf"):
+    if not 0 < value <= sys.float_info.max:  # an integer may be more
         raise ValueError(f"GradScaler: {name} is {value}; it must be positive and finite")
+    return float(value)
+
+
+def _scale(name: str, value: Any) -> float:
+    """A scale that float32 holds, and its inverse: beyond, every loss would be infinite or 0."""
+    scale, most = _positive(name, value), 2.0**126
+    if not 1 / most <= scale <= most:
+        raise ValueError(f"GradScaler: {name} is {value}; float32, in which losses are scaled, takes 2^-126 to 2^126")
+    return scale
+
+
+def _growing(name: str, value: Any) -> float:
+    if _positive(name, value) <= 1:
+        raise ValueError(f"GradScaler: {name} is {value}; it must be above 1")
+    return float(value)
+
+
+def _shrinking(name: str, value: Any) -> float:
+    if _positive(name, value) >= 1:
+        raise ValueError(f"GradScaler: {name} is {value}; it must be below 1")
     return float(value)

@@ -62,16 +62,19 @@ class LRScheduler:
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from a `state_dict()`."""
-        own = self.state_dict()
+        own, name = self.state_dict(), f"{type(self).__name__}.load_state_dict"
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"{name}: state_dict is {type(state_dict).__name__}; it must be a dict")
         if set(state_dict) != set(own):
             raise ValueError(
-                f"{type(self).__name__}.load_state_dict: the state has {', '.join(sorted(state_dict))}; it needs "
-                f"{', '.join(sorted(own))}"
+                f"{name}: the state has {', '.join(sorted(map(str, state_dict)))}; it needs {', '.join(sorted(own))}"
             )
+        for key, value in own.items():
+            if not _alike(state_dict[key], value):
+                raise TypeError(f"{name}: {key} is {state_dict[key]!r}; this schedule has {value!r} there")
         if len(state_dict["base_lrs"]) != len(self.base_lrs):
             raise ValueError(
-                f"{type(self).__name__}.load_state_dict: the state is of {len(state_dict['base_lrs'])} groups; the "
-                f"optimiser has {len(self.base_lrs)}"
+                f"{name}: the state is of {len(state_dict['base_lrs'])} groups; the optimiser has {len(self.base_lrs)}"
             )
         self.__dict__.update(state_dict)
 
@@ -113,7 +116,7 @@ class StepLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1):
         self.step_size = integer("StepLR", "step_size", step_size, 1)
-        self.gamma = number_for("StepLR", "gamma", gamma, float64)
+        self.gamma = _finite("StepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
@@ -126,7 +129,7 @@ class CosineAnnealingLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1):
         self.T_max = integer("CosineAnnealingLR", "T_max", T_max, 1)
-        self.eta_min = number_for("CosineAnnealingLR", "eta_min", eta_min, float64)
+        self.eta_min = _finite("CosineAnnealingLR", "eta_min", eta_min)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
@@ -163,4 +166,22 @@ class LambdaLR(LRScheduler):
 
     def get_lr(self) -> list[float]:
         lambdas = self.lr_lambdas + self.lr_lambdas[-1:] * (len(self.base_lrs) - len(self.lr_lambdas))
-        return [first * factor(self.last_epoch) for first, factor in zip(self.base_lrs, lambdas)]
+        factors = [_finite("LambdaLR", "what lr_lambda gives", factor(self.last_epoch)) for factor in lambdas]
+        return [first * factor for first, factor in zip(self.base_lrs, factors)]
+
+
+def _finite(name: str, argument: str, value: Any) -> float:
+    number = number_for(name, argument, value, float64)
+    if not math.isfinite(number):
+        raise ValueError(f"{name}: {argument} is {number}; it must be finite")
+    return number
+
+
+def _alike(new: Any, own: Any) -> bool:
+    """May `new`, from a file, stand where a schedule has `own`?"""
+    if isinstance(own, list):
+        return isinstance(new, (list, tuple)) and all(_alike(n, 0.0) for n in new)
+    if isinstance(own, bool) or not isinstance(own, (int, float)):
+        return isinstance(new, type(own))
+    kinds = (int,) if isinstance(own, int) else (int, float)
+    return isinstance(new, kinds) and not isinstance(new, bool) and math.isfinite(new)

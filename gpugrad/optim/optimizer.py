@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..array import to_host
 from ..autograd.mode import enable_grad
 from ..autograd.tensor import Tensor
-from ..dtypes import float16
+from ..dtypes import computed_in, float16
 from ..kernels.checks import boolean
 from .bundle import Bundle
 from .half import HalfBundle
@@ -49,14 +50,20 @@ class Optimizer:
 
     def add_param_group(self, group: Mapping[str, Any]) -> None:
         """Optimise more parameters: a dict with "params" and settings; those it leaves out are the defaults."""
-        if not isinstance(group, Mapping) or "params" not in group:
+        if not isinstance(group, Mapping):
             raise TypeError(f"{self._name}: a parameter group is a dict with 'params', got {type(group).__name__}")
+        if "params" not in group:
+            given = ", ".join(map(str, group)) or "nothing"
+            raise TypeError(f"{self._name}: a parameter group is a dict with 'params'; this one has only {given}")
         params = group["params"]
+        if not isinstance(params, Iterable):
+            raise TypeError(f"{self._name}: a group's params is {params!r}; give an iterable of tensors")
         params = [params] if isinstance(params, Tensor) else list(params)
         unknown = set(group) - set(self.defaults) - {"params", "initial_lr"}
         if unknown:
             raise ValueError(
-                f"{self._name}: a parameter group sets {', '.join(sorted(unknown))}; it has {', '.join(self.defaults)}"
+                f"{self._name}: a parameter group sets {', '.join(sorted(map(str, unknown)))}; it has "
+                f"{', '.join(self.defaults)}"
             )
         self._check_params(params, self.param_groups)
         complete = {"params": params, **self.defaults, **{k: v for k, v in group.items() if k != "params"}}
@@ -81,11 +88,28 @@ class Optimizer:
         for name in ("lr", "weight_decay"):
             self._check_number(name, group[name])
 
-    def _check_number(self, name: str, value: Any, below: float = math.inf) -> None:
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+    def _check_now(self, number: int, group: dict[str, Any]) -> None:
+        """The settings as they are at a step: people and schedules change them, and may make a rate negative."""
+        missing = [name for name in ("params", *self.defaults) if name not in group]
+        if missing:
+            raise ValueError(
+                f"{self._name}: parameter group {number} has no {', '.join(missing)}; add_param_group fills in what a "
+                "group leaves out"
+            )
+        self._check_number("lr", group["lr"], least=-math.inf)
+        self.check_settings({**group, "lr": 0.0})
+
+    def _check_number(self, name: str, value: Any, least: float = 0, below: float = math.inf) -> None:
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
             raise TypeError(f"{self._name}: {name} is {value!r}; it must be a number")
-        if not 0 <= value < below:
-            limit = "0 or more, and finite" if below == math.inf else f"from 0 to below {below}"
+        if isinstance(value, int) and value.bit_length() > 1023:
+            raise ValueError(
+                f"{self._name}: {name} has {value.bit_length()} bits; it must be a number that a float holds"
+            )
+        if not (least <= value < below and value > -math.inf):
+            limit = (
+                "finite" if least < 0 else "0 or more, and finite" if below == math.inf else f"from 0 to below {below}"
+            )
             raise ValueError(f"{self._name}: {name} is {value}; it must be {limit}")
 
     def memory_names(self, group: dict[str, Any]) -> tuple[str, ...]:
@@ -98,6 +122,7 @@ class Optimizer:
 
     def bundles(self, number: int) -> list[Bundle]:
         """The bundles of a group: made at its first step, and anew when its parameters, or the names, have changed."""
+        self._bundles += [None] * (len(self.param_groups) - len(self._bundles))
         found, params = self._bundles[number], self.param_groups[number]["params"]
         names = self.memory_names(self.param_groups[number])
         if (
@@ -126,6 +151,8 @@ class Optimizer:
                 )
             with enable_grad():
                 loss = closure()
+        for number, group in enumerate(self.param_groups):
+            self._check_now(number, group)
         for number, group in enumerate(self.param_groups):
             for bundle in self.bundles(number):
                 self.update(group, bundle)
@@ -165,21 +192,18 @@ class Optimizer:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from a `state_dict()` of an optimiser with the same parameters in the same groups."""
         name = f"{self._name}.load_state_dict"
-        if not isinstance(state_dict, Mapping) or not {"state", "param_groups"} <= set(state_dict):
-            raise TypeError(f"{name}: state_dict is no dict with 'state' and 'param_groups'")
-        saved_groups = state_dict["param_groups"]
+        saved_groups, states = _parts(name, state_dict)
         sizes, own = [len(g["params"]) for g in saved_groups], [len(g["params"]) for g in self.param_groups]
         if sizes != own:
             raise ValueError(f"{name}: the saved groups have {sizes} parameters, this optimiser's have {own}")
         # Everything is checked before anything changes.
         groups = [{**group, **self._own_settings(name, s)} for group, s in zip(self.param_groups, saved_groups)]
         saved_of: dict[int, Mapping[str, Any]] = {}
-        values = {int(i): saved for i, saved in state_dict["state"].items()}
+        values = {_number(name, i): saved for i, saved in states.items()}
         for i, (group, p) in enumerate((g, p) for g in groups for p in g["params"]):
             self.check_settings(group)
             if i in values:
-                saved_of[id(p)] = values.pop(i)
-                self._check_saved(f"{name}: parameter {i}", p, self.memory_names(group), saved_of[id(p)])
+                saved_of[id(p)] = _checked(f"{name}: parameter {i}", p, self.memory_names(group), values.pop(i))
         if values:
             raise ValueError(f"{name}: there is state for parameter {min(values)}, of {sum(own)} parameters")
         for group, new in zip(self.param_groups, groups):
@@ -191,6 +215,15 @@ class Optimizer:
                     if id(p) in saved_of:
                         _restore(bundle, k, saved_of[id(p)])
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles, which share no memory with this optimiser; their parameters are copies too."""
+        return {**self.__dict__, "_bundles": [], "_remembered": self.state_dict()["state"]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        remembered = state["_remembered"]
+        self.__dict__.update({k: v for k, v in state.items() if k != "_remembered"})
+        self.load_state_dict({"state": remembered, "param_groups": self.state_dict()["param_groups"]})
+
     def _own_settings(self, name: str, saved: Mapping[str, Any]) -> dict[str, Any]:
         """The settings of a saved group; those that this optimiser lacks may only be off (as PyTorch's "amsgrad")."""
         settings = {k: v for k, v in saved.items() if k != "params"}
@@ -200,15 +233,6 @@ class Optimizer:
                     f"{name}: a saved group has {key} {saved[key]!r}; {self._name} has {', '.join(self.defaults)}"
                 )
         return settings
-
-    @staticmethod
-    def _check_saved(where: str, p: Tensor, names: Iterable[str], saved: Mapping[str, Any]) -> None:
-        for key in (*names, *(["master"] if "master" in saved else [])):
-            if key not in saved:
-                raise ValueError(f"{where} has no {key} in the state; it is of another optimiser")
-            shape = tuple(getattr(saved[key], "shape", ()))
-            if shape != p.shape:
-                raise ValueError(f"{where} has shape {p.shape}, and its {key} in the state has {shape}")
 
     def _parameters(self) -> Iterator[Tensor]:
         return (p for g in self.param_groups for p in g["params"])
@@ -225,12 +249,54 @@ def _bundle(parameters: list[Tensor], names: Iterable[str]) -> Bundle:
     return (HalfBundle if parameters[0].dtype == float16 else Bundle)(parameters, names)
 
 
+def _parts(name: str, state_dict: Any) -> tuple[list[Mapping[str, Any]], Mapping[Any, Any]]:
+    """The groups and the states of a saved state, of the kinds that they must be."""
+    if not isinstance(state_dict, Mapping) or not {"state", "param_groups"} <= set(state_dict):
+        raise TypeError(f"{name}: state_dict is no dict with 'state' and 'param_groups'")
+    groups, states = state_dict["param_groups"], state_dict["state"]
+    if not isinstance(groups, (list, tuple)) or not all(
+        isinstance(g, Mapping) and isinstance(g.get("params"), (list, tuple)) for g in groups
+    ):
+        raise TypeError(f"{name}: 'param_groups' must be a list of dicts, each with a list 'params'")
+    if not isinstance(states, Mapping) or not all(isinstance(s, Mapping) for s in states.values()):
+        raise TypeError(f"{name}: 'state' must be a dict with a dict for each parameter")
+    return list(groups), states
+
+
+def _number(name: str, key: Any) -> int:
+    try:
+        return int(key)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: there is state for parameter {key!r}; parameters go by number") from None
+
+
+def _checked(where: str, p: Tensor, names: Iterable[str], saved: Mapping[str, Any]) -> dict[str, Any]:
+    """The saved state of `p` on the host, ready to be written."""
+    found: dict[str, Any] = {}
+    for key in (*names, *(["master"] if "master" in saved else [])):
+        if key not in saved:
+            raise ValueError(f"{where} has no {key} in the state; it is of another optimiser")
+        value = saved[key]
+        if not hasattr(value, "shape"):
+            raise TypeError(f"{where}: its {key} in the state is {type(value).__name__}; it must be a tensor")
+        if tuple(value.shape) != p.shape:
+            raise ValueError(f"{where} has shape {p.shape}, and its {key} in the state has {tuple(value.shape)}")
+        try:
+            with np.errstate(over="ignore"):  # what is too large becomes infinite, as in .to()
+                found[key] = to_host(value.array if isinstance(value, Tensor) else value, computed_in(p.dtype))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{where}: its {key} in the state: {error}") from None
+    step = saved.get("step", 1)
+    step = step.item() if getattr(step, "shape", None) == () else step  # PyTorch counts in a tensor
+    if isinstance(step, bool) or not isinstance(step, (int, float)) or not 0 <= step < 2**53 or step != int(step):
+        raise ValueError(f"{where}: its step in the state is {step!r}; it must be a count of updates")
+    found["step"] = int(step)
+    return found
+
+
 def _restore(bundle: Bundle, k: int, saved: Mapping[str, Any]) -> None:
     """Put the saved state of a bundle's parameter number k in place."""
     for key, packed in bundle.memory.items():
-        if key not in saved:  # the masters of half, in a state of float32: they are the parameters then
-            continue
-        value = saved[key]
-        host = value.array.numpy() if isinstance(value, Tensor) else np.asarray(value)
-        packed.parts[k].write(host.astype(packed.flat.dtype))
-    bundle.steps[k] = int(saved.get("step", 1))
+        if key in saved:  # not the masters of half, in a state of float32: they are the parameters then
+            packed.parts[k].write(saved[key])
+    bundle.steps[k] = saved["step"]
