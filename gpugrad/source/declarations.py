@@ -110,8 +110,10 @@ class Declarations(Expressions):
         while not self.accept("}"):
             base, space, words = self.specifiers()
             while True:
-                at = self.i
+                at, self.alignment = self.i, 0
                 name, t, _ = self.declarator(base, space, words)
+                if self.alignment:
+                    self.refuse("an aligned field is not supported: the pass would not know where it lies", at)
                 if self.current == ":":
                     self.refuse("bit-fields are not OpenCL C")
                 if self.half_is_storage and holds_half(t):

@@ -45,6 +45,15 @@ class HalfWords:
         if self.unit.half_is_storage and re.match(r"(convert|as)_half\d*", e.name):
             why = "half is only a way to store here, and what is computed is float"
             raise self.unit.source.unsupported(f"{e.name}() is not supported: {why}", self.tokens[e.t0])
+        p = decay(e.args[-1].type, e.args[-1].space) if e.args else None
+        private = isinstance(p, Pointer) and p.space == "private"
+        if self.unit.half_is_storage and opencl.HALF_MOVE.match(e.name) and private and e.function is None:
+            why = (
+                "half in private memory is a float here, so the pointer would walk past it; keep halves in local memory"
+            )
+            raise self.unit.source.unsupported(
+                f"{e.name}() of private memory is not supported: {why}", self.tokens[e.t0]
+            )
 
 
 @cache

@@ -6,13 +6,19 @@ each cell. A read that is suppressed gives 0.
 
 from __future__ import annotations
 
-from .layout import SIZES, Base, Record, Type
+import re
+
+from .layout import SIZES, Base, Record, Type, pieces
 
 # The new value of a cell, from the old one (o) and the operands (v0, v1).
 ATOMIC_RESULT = {
     "add": "o + v0", "sub": "o - v0", "inc": "o + 1", "dec": "o - 1", "xchg": "v0", "cmpxchg": "o == v0 ? v1 : o",
     "min": "min(o, v0)", "max": "max(o, v0)", "and": "o & v0", "or": "o | v0", "xor": "o ^ v0",
 }  # fmt: skip
+
+
+ZERO = "else for (uint i = 0; i < sizeof(v); i++) ((uchar *)&v)[i] = 0;"
+PACKED = "gg_packed_"  # begins the names of the types that may lie anywhere, as in a packed struct
 
 
 def bits(scalar: str, value: str) -> str:
@@ -39,12 +45,15 @@ def lane_letters(lanes: list[int]) -> str:
     return "".join(f"{k:x}" for k in lanes)
 
 
-# A struct is recorded word by word.
-WORDS = (
-    "for (uint i = 0; i < (sizeof(v) + 3) / 4; i++) { uint u = 0; "
-    "for (uint k = 0; k < min(4u, (uint)sizeof(v) - 4 * i); k++) ((uchar *)&u)[k] = ((uchar *)&v)[4 * i + k]; "
-    "gg_put(t, w | min(i, 15u) << 24, o + 4 * (int)i, u); }"
-)
+def puts_struct(t: Record) -> str:
+    """One event for each word of a struct, or smaller piece, where its fields are smaller; none for its holes."""
+    grain, spans = pieces(t)
+    return " ".join(
+        f"for (uint i = {begin}; i < {end}; i += {grain}) {{ uint u = 0; "
+        f"for (uint k = 0; k < {grain}; k++) ((uchar *)&u)[k] = ((uchar *)&v)[i + k]; "
+        f"gg_put(t, w | min(i / {grain}u, 15u) << 24, o + (int)i, u); }}"
+        for begin, end in spans
+    )
 
 
 class Helpers:
@@ -72,6 +81,8 @@ class Helpers:
 
     def stored(self, t: Type) -> str:
         name = t.alias or t.name if isinstance(t, Base) else getattr(t, "name", "")
+        if name.startswith(PACKED):
+            self.add(name, f"typedef {name.removeprefix(PACKED)} {name} __attribute__((packed, aligned(1)));")
         return name.replace("half", "ushort") if self.half(t) else name
 
     def computed(self, t: Type) -> str:
@@ -104,7 +115,7 @@ class Helpers:
         value, read = self.computed(t), self.moved(t, space, True)
         head = self.start(value, name, f"__{space} const volatile {self.stored(t)} *", align=t.align)
         if isinstance(t, Record):
-            return self.add(name, f"{head}{value} v; if (ok) v = {read}; {WORDS} return v; }}")
+            return self.add(name, f"{head}{value} v; if (ok) v = {read}; {ZERO} {puts_struct(t)} return v; }}")
         assert isinstance(t, Base)
         return self.add(name, f"{head}{value} v = ok ? {read} : ({value})(0); {puts(t, all_lanes(t))} return v; }}")
 
@@ -112,11 +123,20 @@ class Helpers:
         name = f"gg_store_{space}_{self.key(t)}"
         value = self.computed(t)
         head = self.start(value, name, f"__{space} volatile {self.stored(t)} *", f"{value} v, ", align=t.align)
-        rows = WORDS if isinstance(t, Record) or not isinstance(t, Base) else puts(t, all_lanes(t))
+        assert isinstance(t, Base | Record)
+        rows = puts_struct(t) if isinstance(t, Record) else puts(t, all_lanes(t))
         if self.half(t):  # its value is what memory then holds
             n = str(t.lanes) if isinstance(t, Base) and t.lanes > 1 else ""
             rows = f"{self.rounded(n)} {rows}"
         return self.add(name, f"{head}{rows} if (ok) {self.moved(t, space, False)}; return v; }}")
+
+    def pointer(self, space: str, spelled: str, load: bool) -> str:
+        """A load or store of a pointer, spelt with its `*`, that is kept in memory."""
+        kind, given = ("load", "") if load else ("store", f"{spelled}v, ")
+        name = f"gg_{kind}_{space}_{re.sub(r'[^a-z0-9]+', '_', spelled, flags=re.IGNORECASE)}pointer"
+        head = self.start(spelled, name, f"{spelled}volatile __{space} *", given, align=8)
+        move = f"{spelled}v = ok ? *p : ({spelled})0;" if load else "if (ok) *p = v;"
+        return self.add(name, f"{head}{move} gg_put(t, w, o, (ulong)v); return v; }}")
 
     def load_lanes(self, space: str, t: Base, lanes: list[int]) -> str:
         letters = lane_letters(lanes)

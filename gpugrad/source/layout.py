@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 SIZES = {
@@ -125,6 +127,33 @@ OPAQUE = {
     "event_t": "async copies move memory behind the work-items' backs; copy in a loop, each work-item its share",
     "queue_t": "it is OpenCL 2.0",
 }
+
+
+def numbers(t: Type, at: int = 0) -> Iterator[tuple[int, int]]:
+    """(offset, size) in bytes of every number that a type holds."""
+    if isinstance(t, Record):
+        for name, field in t.fields:
+            yield from numbers(field, at + t.offset(name))
+    elif isinstance(t, Array):
+        for k in range(t.length or 0):
+            yield from numbers(t.element, at + k * t.element.size)
+    else:
+        lanes = t.lanes if isinstance(t, Base) else 1
+        size = SIZES.get(t.scalar, 0) if isinstance(t, Base) else t.size
+        yield from ((at + k * size, size) for k in range(lanes))
+
+
+def pieces(t: Record) -> tuple[int, list[tuple[int, int]]]:
+    """The bytes of a struct that hold something, as [begin, end), and the size of the pieces that they are made of."""
+    grain, spans = 4, list[tuple[int, int]]()
+    for at, size in sorted(set(numbers(t))):
+        grain = math.gcd(grain, at, size)
+        begin = at
+        if spans and at <= spans[-1][1]:
+            begin, last = spans.pop()
+            size = max(last - at, size)
+        spans.append((begin, at + size))
+    return grain, spans
 
 
 def computed(t: Type) -> Type:

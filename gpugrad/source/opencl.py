@@ -93,6 +93,15 @@ FORBIDDEN_WORDS = {
 }
 
 
+def moves(function: str) -> tuple[int, int] | None:
+    """Of vloadN, vstoreN and their half forms: how many numbers, and how far it is to the next ones. None: another."""
+    if plain := VECTOR_MOVE.match(function):
+        return int(plain[2]), int(plain[2])
+    half = HALF_MOVE.match(function)
+    lanes = int(half[3] or 1) if half else 0
+    return (lanes, 4 if half[2] and lanes == 3 else lanes) if half else None
+
+
 def refused(function: str) -> str:
     """Why a built-in function is not handled, or an empty string."""
     return next((why for pattern, why in _REFUSED if pattern.match(function)), "")

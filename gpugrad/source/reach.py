@@ -1,7 +1,7 @@
 """Pointers into private memory, in the recording form: what they reach must lie in a private variable.
 
     p[i] = 1;        becomes, where p points into object 0 and this is site 3 (spelt shorter here)
-    (*(float *)gg_reach(gg, 0, 3, (ulong)p, i, sizeof(float))) = 1;
+    (*(float *)gg_reach(gg, 0, 3, (ulong)p, i, sizeof(float), 1)) = 1;
 
 `gg_reach` (recorder.cl) answers with the element's address where it lies in the object; else it reports it, and answers
 with that of a spare place. (As numbers: of a pointer a compiler knows by itself what it cannot point to.) Objects are
@@ -34,7 +34,7 @@ def moved(e: tree.Node) -> Expr | None:
         return None
     last = e.args[-1]
     p = decay(last.type, last.space)
-    known = opencl.VECTOR_MOVE.match(e.name) or e.name in opencl.RESULT_BY_POINTER
+    known = opencl.moves(e.name) or e.name in opencl.RESULT_BY_POINTER
     return last if known and isinstance(p, Pointer) and p.space == "private" else None
 
 
@@ -80,7 +80,7 @@ class Reaching(ExpressionWriter):
         return f"(*{self.reached_at(e, pointer, i)})"
 
     def reached_at(self, e: Expr, pointer: Expr, i: str, lanes: int = 1) -> str:
-        """C text: where to find element i, of `lanes` of what the pointer points to."""
+        """C text: where to find element i of what the pointer points to, and the `lanes` - 1 behind it."""
         t = decay(pointer.type, pointer.space)
         assert isinstance(t, Pointer)
         inner, dims = element(t.target), "".join(f"[{n}]" for n in dimensions(t.target))
@@ -89,20 +89,20 @@ class Reaching(ExpressionWriter):
             raise self.unit.source.unsupported("what this points to has no name: declare its type above", token)
         self.largest = max(self.largest, lanes * t.target.size)
         name, star = self.spelling(inner), f"(*){dims}" if dims else "*"
-        size = f"{lanes} * sizeof({name}{dims})" if lanes > 1 else f"sizeof({name}{dims})"
         asked = f"gg, {points_into(pointer)}, {self.site('private', e, name='pointer')}, (ulong)({self.value(pointer)})"
-        return f"({name} {star})gg_reach({asked}, {i}, {size})"
+        return f"({name} {star})gg_reach({asked}, {i}, sizeof({name}{dims}), {lanes}u)"
 
     def moving(self, e: tree.Call) -> str | None:
         """A call that moves numbers through a pointer into private memory; None for all others."""
-        pointer, move = moved(e), opencl.VECTOR_MOVE.match(e.name)
+        pointer, move = moved(e), opencl.moves(e.name)
         if pointer is None:
             return None
         if not move and (isinstance(pointer.type, Array) or isinstance(bare(pointer), tree.AddressOf)):
             return None  # &x is what sincos and its like are given: it is all right
         args = [self.value(a) for a in e.args[:-1]]
         if move:
-            where = self.reached_at(e, pointer, args[-1], int(move.group(2)))
+            lanes, step = move
+            where = self.reached_at(e, pointer, f"(long)({args[-1]}) * {step}", lanes)
             args[-1] = "0"
         else:
             where = self.reached_at(e, pointer, "0")

@@ -18,8 +18,8 @@ from typing import NoReturn
 from . import opencl, tree
 from .errors import SourceError
 from .half import HalfWriter, enables_half, is_half
-from .helpers import Helpers
-from .layout import SIZES, Array, Base, Pointer, Record, Type, decay, dimensions, element
+from .helpers import PACKED, Helpers
+from .layout import SIZES, Array, Base, Pointer, Record, Type, decay, dimensions, element, pieces
 from .operations import Counting, operations
 from .provenance import RECORDED, UNKNOWN, escaping, is_traced_pointer, owner, points_into, reassigned
 from .reach import Reaching, is_reaching
@@ -76,6 +76,10 @@ class Recorder(Reaching, Counting, HalfWriter):
         if i == MAX_SITES:
             raise source.unsupported(f"the kernel has more than {MAX_SITES} places that touch memory", tokens[0])
         scalar, lanes = (t.scalar, t.lanes) if isinstance(t, Base) else ("", 1)
+        if isinstance(t, Record):
+            scalar, name = {1: "uchar", 2: "ushort", 4: "uint"}[pieces(t)[0]], "struct"
+        elif isinstance(t, Pointer):
+            scalar = "ulong"
         macro = next((x.macro for x in tokens if x.macro), "")
         line, column, text = source.line(start), source.column(start), source.text[start:end]
         self.sites.append(Site(i, kind, line, column, start, end, text, scalar, lanes, macro, self.function.name, name))
@@ -120,29 +124,48 @@ class Recorder(Reaching, Counting, HalfWriter):
         if isinstance(e.type, Record) and (not e.type.name or e.type.name in self.unit.local_types):
             self.refuse("this struct has no name outside the function: declare it above, with one", e)
 
+    def lying(self, e: Expr) -> Type:
+        """The type of an object, which need not be aligned where it is part of a packed struct."""
+        inner: Expr = e
+        while isinstance(inner, tree.Member | tree.Lane | tree.Swizzle | tree.Paren | tree.Index):
+            if isinstance(inner, tree.Index) and not isinstance(inner.base.type, Array):
+                break
+            inner = inner.base if isinstance(inner, tree.Index) else inner.e
+            if isinstance(inner.type, Record) and inner.type.packed and e.type.align > 1:
+                if not isinstance(e.type, Base):
+                    self.refuse("a struct or pointer within a packed struct is not followed: move its fields", e)
+                return Base(e.type.name, PACKED + e.type.name, 1)
+        return e.type
+
     def load(self, e: Expr, address: str) -> str:
         if e.space not in RECORDED:
             return super().load(e, address)
         self.named(e)
-        return f"{self.device.load(e.space, e.type)}(gg, {owner(e)}, {self.site('load', e, e.type)}, {address})"
+        t = self.lying(e)
+        load = self.device.pointer(e.space, self.spelling(t), True) if isinstance(t, Pointer) else self.device.load(
+            e.space, t)  # fmt: skip
+        return f"{load}(gg, {owner(e)}, {self.site('load', e, e.type)}, {address})"
 
     def store(self, e: Expr, address: str, value: str, used: bool) -> str:
         assert e.space is not None
         self.named(e)
-        return (
-            f"{self.device.store(e.space, e.type)}(gg, {owner(e)}, {self.site('store', e, e.type)}, {value}, {address})"
-        )
+        t = self.lying(e)
+        store = self.device.pointer(e.space, self.spelling(t), False) if isinstance(t, Pointer) else self.device.store(
+            e.space, t)  # fmt: skip
+        return f"{store}(gg, {owner(e)}, {self.site('store', e, e.type)}, {value}, {address})"
 
     def load_lanes(self, e: tree.Swizzle, vector: Expr, lanes: list[int], address: str) -> str:
         if e.space not in RECORDED:
             return super().load_lanes(e, vector, lanes, address)
-        assert isinstance(vector.type, Base)
-        helper = self.device.load_lanes(e.space, vector.type, lanes)
+        t = self.lying(vector)
+        assert isinstance(t, Base)
+        helper = self.device.load_lanes(e.space, t, lanes)
         return f"{helper}(gg, {owner(vector)}, {self.site('load', e, vector.type)}, {address})"
 
     def store_lanes(self, e: tree.Swizzle, vector: Expr, lanes: list[int], address: str, value: str) -> str:
-        assert isinstance(vector.type, Base) and e.space is not None
-        helper = self.device.store_lanes(e.space, vector.type, lanes)
+        t = self.lying(vector)
+        assert isinstance(t, Base) and e.space is not None
+        helper = self.device.store_lanes(e.space, t, lanes)
         return f"{helper}(gg, {owner(vector)}, {self.site('store', e, vector.type)}, {value}, {address})"
 
     def index(self, e: tree.Index, accessed: bool) -> str:
@@ -217,6 +240,7 @@ class Recorder(Reaching, Counting, HalfWriter):
     # ---- calls
 
     def value_Call(self, e: tree.Call) -> str:
+        self.refuse_half_values(e)
         p = decay(e.args[-1].type, e.args[-1].space) if e.args else None
         if e.name in opencl.BARRIERS:
             flags = ", ".join(self.value(a) for a in e.args)
@@ -224,7 +248,7 @@ class Recorder(Reaching, Counting, HalfWriter):
         if opencl.ATOMIC.match(e.name) and e.function is None:
             return self.atomic(e)
         if isinstance(p, Pointer) and p.space in RECORDED and e.function is None:
-            if opencl.VECTOR_MOVE.match(e.name) or opencl.HALF_MOVE.match(e.name):
+            if opencl.moves(e.name):
                 return self.vector_move(e, p)
             if e.name in opencl.RESULT_BY_POINTER:
                 self.refuse(f"{e.name}() into {p.space} memory is not supported: store its result from a variable", e)
@@ -247,14 +271,12 @@ class Recorder(Reaching, Counting, HalfWriter):
         name = self.move(e.name) if self.unit.half_is_storage and getattr(p.target, "name", "") == "half" else e.name
         if not isinstance(p.target, Base):
             self.refuse(f"{e.name}() through this pointer is not supported", e)
-        half, plain = opencl.HALF_MOVE.match(name), opencl.VECTOR_MOVE.match(name)
-        found = half or plain
+        found = opencl.moves(name)
         assert found is not None
-        lanes = int((half.group(3) or 1) if half else found.group(2))
-        load, stride = found.group(1) == "load", 4 if half and half.group(2) and lanes == 3 else lanes
-        helper = self.device.move(name, load, p.space, p.target, lanes, stride, half is not None)
+        (lanes, stride), kind = found, "load" if name.startswith("vload") else "store"
+        helper = self.device.move(name, kind == "load", p.space, p.target, lanes, stride, "_half" in name)
         t = Base(p.target.scalar + ("" if lanes == 1 else str(lanes)))
-        where = f"gg, {points_into(e.args[-1])}, {self.site(found.group(1), e, t)}"
+        where = f"gg, {points_into(e.args[-1])}, {self.site(kind, e, t)}"
         return f"{helper}({where}, {', '.join(self.value(a) for a in e.args)})"
 
     # ---- statements

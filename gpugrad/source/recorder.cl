@@ -133,15 +133,15 @@ void gg_object(gg_t *t, int k, ulong address, ulong bytes) {
   t->extent[k] = bytes;
 }
 
-/* Where is element i of a pointer into private memory, if it lies in object b (-3: in any of them)? If it does not, the
-   answer is a spare place, which then holds 0. */
-ulong gg_reach(gg_t *t, int b, uint site, ulong p, long i, uint size) {
-  ulong at = p + (ulong)i * size;
+/* Where is element i of a pointer into private memory, if it and those behind it, `lanes` in all, lie in object b (-3: in
+   any of them)? If they do not, the answer is a spare place, which then holds 0. */
+ulong gg_reach(gg_t *t, int b, uint site, ulong p, long i, uint size, uint lanes) {
+  ulong at = p + (ulong)i * size, bytes = size * lanes;
   for (int k = 0; k < GG_OBJECTS; k++)
-    if ((b < 0 || k == b) && at - t->object[k] < t->extent[k] && size <= t->extent[k] - (at - t->object[k])) return at;
+    if ((b < 0 || k == b) && at - t->object[k] < t->extent[k] && bytes <= t->extent[k] - (at - t->object[k])) return at;
   if (b >= 0 && t->extent[b] == 0) return at;  /* a jump went past its declaration: nobody knows where it lies */
   long n = b < 0 ? 0 : (long)(t->extent[b] / size), o = b < 0 ? i * (long)size : (long)(at - t->object[b]);
-  long e = (o < 0 ? o - (long)size + 1 : o + (long)size - 1) / (long)size;  /* where it lies, or sticks out */
+  long e = o < 0 ? (o - (long)size + 1) / (long)size : max((o + (long)size - 1) / (long)size, n);  /* the first outside */
   gg_put(t, site | GG_OUTSIDE, (int)clamp(e, (long)INT_MIN, (long)INT_MAX), n);
   for (int k = 0; k < 8 * GG_SPARE; k++) ((uchar *)t->spare)[k] = 0;  /* of whatever type it is read next */
   return (ulong)t->spare;

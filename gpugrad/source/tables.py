@@ -49,7 +49,8 @@ class Site:
     lanes: int = 1
     macro: str = ""
     function: str = ""
-    name: str = ""  # of the variable that is assigned, the atomic function, the statement that decides (if, for ...)
+    name: str = ""  # of the variable that is assigned, the atomic function, the statement that decides (if, for ...);
+    # "struct" where one is moved whole, "pointer" where one leads out of private memory
 
 
 @dataclass(frozen=True)

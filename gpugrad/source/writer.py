@@ -209,7 +209,7 @@ class ExpressionWriter:
             address = self.address(left)
         if not op:
             return self.store(left, address, right, used)
-        p = self.temporary(f"__{left.space} volatile {self.spelling(left.type)} *@")
+        p = self.temporary(f"{self.spelling(left.type)} volatile __{left.space} *@")
         before = self.load(left, p)
         if old:
             kept = self.temporary(f"{self.word(getattr(left.type, 'name', ''), 'float')} @") if not isinstance(

@@ -86,8 +86,12 @@ def misaligned(t: LaunchTrace) -> list[Finding]:
         width = int(c.size[row]) * (4 if site.lanes == 3 else site.lanes)
         name = f"{site.scalar}{site.lanes if site.lanes > 1 else ''}"
         remedy = f"use vload{site.lanes} and vstore{site.lanes}" if site.lanes > 1 else "start at a multiple of it"
-        text = (f"{say.who(row)} uses a {name} at byte {int(c.offset[row])} of {b.name}, which is not a multiple of "
-                f"{width}. Many GPUs fault here: {remedy}. The access was left out.{times(n, 'accesses')}")  # fmt: skip
+        where = f"at byte {int(c.offset[row])} of {b.name}"
+        text = f"{say.who(row)} uses a {name} {where}, which is not a multiple of {width}."
+        if site.name == "struct":
+            text = f"{say.who(row)} uses a struct {where}, where its fields are not aligned."
+            remedy = "start at a multiple of its largest field"
+        text += f" Many GPUs fault here: {remedy}. The access was left out.{times(n, 'accesses')}"
         out.append(Finding("misaligned", text, (site,), n, (row,)))
     return out
 

@@ -28,6 +28,8 @@ REFUSED = {
     "atomic on the unknown": ("atomic_add(where(), 1);", "atomic_add()", "variable"),
     "our own names": ("int gg_x0 = 1;", "gg_x0", "rename"),
     "the name of our record": ("int gg = 1;", "gg", "rename"),
+    "half of private memory": ("ushort u[2]; vstore_half(a[0], 1, (half *)u);", "vstore_half()", "local memory"),
+    "aligned field": ("struct { char c; int x __attribute__((aligned(8))); } s;", "aligned field", "where it lies"),
     "kernel that calls a kernel": ("other(a);", "other", "kernel"),
     "typeof": ("__typeof__(a[0]) x;", "__typeof__", "type"),
     "statement in an expression": ("a[0] = ({ 1; });", "statement", "not OpenCL C"),
@@ -131,6 +133,7 @@ def test_the_half_lowering_refuses_what_it_cannot_lower():
         "a[0] = convert_half(1.0f);": "convert_half",
         "struct { half h; } s;": "half inside a struct",
         "typedef half row[4];": "typedef of an array of half",
+        "ushort u[2]; a[0] = vload_half(1, (half *)u);": "vload_half",
     }.items():
         with pytest.raises(Unsupported, match=words):
             lower_half(kernel(body))

@@ -95,3 +95,46 @@ def test_a_pointer_to_elements_of_another_size_is_refused(ctype):
     with pytest.raises(gg.KernelArgumentError, match=f"points to {ctype}, . bytes? each; got an array of int32"):
         k(Array.from_numpy(np.zeros(4, "i8")), global_size=1)
     k(Array.from_numpy(np.zeros(8, "u1")), global_size=1)  # bytes stand for anything
+
+
+PIXELS = """typedef struct { uchar r, g, b; } Pixel;
+__kernel void k(__global Pixel *p) { int i = get_global_id(0); Pixel q = p[i]; q.r = i; p[i] = q; }"""
+HOLES = """typedef struct { char c; float x; } Pair;
+__kernel void k(__global float *o) {
+  int i = get_global_id(0);
+  __local Pair t[8];
+  t[i].c = i;
+  t[i].x = o[i];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  Pair other = t[7 - i];
+  o[i] = other.x + other.c;
+}"""
+PACKED = """typedef struct __attribute__((packed)) { char c; float x; } Pair;
+__kernel void k(__global Pair *p) { p[get_global_id(0)].x = 1.5f; }"""
+
+
+def test_structs_touch_their_fields_alone_wherever_these_lie():
+    for text, x in ((PIXELS, np.zeros(24, "u1")), (HOLES, np.ones(8, "f4")), (PACKED, np.zeros(40, "u1"))):
+        array = Array.from_numpy(x)
+        assert judged(text, array)[0] == []
+    assert array.numpy().reshape(8, 5)[:, 1:].copy().view("f4").tolist() == [[1.5]] * 8
+
+
+def test_a_misaligned_struct_is_told_and_read_as_zeros():
+    text = """typedef struct { int a, b; } Pair;
+__kernel void k(__global const uchar *p, __global int *o) {
+  Pair q = *(__global const Pair *)(p + 1);
+  o[0] = q.a | q.b;
+}"""
+    p, o = Array.from_numpy(np.full(16, 255, "u1")), Array.from_numpy(np.ones(1, "i4"))
+    found, said = judged(text, p, o, n=1, local=1)
+    assert found == [("misaligned", 3)] and "uses a struct at byte 1 of p, where its fields are not aligned" in said
+    assert o.numpy().tolist() == [0]
+
+
+def test_a_vector_past_a_private_array_is_told_by_its_first_element_outside():
+    text = "__kernel void k(__global float *o, int n) { float t[6] = {0}; o[0] = vload4(n, t + 2).x; }"
+    for n, outside in ((0, None), (1, 6), (2, 10), (-1, -2)):
+        _, said = judged(text, Array.from_numpy(np.ones(1, "f4")), n, n=1, local=1)
+        told = f"to element {outside} of a private array of 6 elements (0 to 5)"
+        assert told in said if outside is not None else "no mistakes" in said

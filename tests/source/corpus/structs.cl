@@ -119,3 +119,53 @@ __kernel void pointer_in_a_struct(__global float *a, __global float *o) {
   s.data[s.n] += 1.0f;
   o[s.n] = span_start(&s);
 }
+
+typedef struct {
+  uchar r, g, b;
+} Pixel;
+
+//: 8 / 8: uchar[24]
+__kernel void structs_of_three_bytes(__global Pixel *p) {
+  int i = get_global_id(0);
+  Pixel q = p[i];
+  q.r += q.g;
+  p[i] = q;
+}
+
+typedef struct __attribute__((packed)) {
+  char c;
+  float x, w[2];
+  float4 v;
+} Packed;
+
+//: 8 / 8: uchar[232], float[8]=0
+__kernel void packed_structs(__global Packed *p, __global float *o) {
+  int i = get_global_id(0);
+  p[i].x = i;
+  p[i].w[i & 1] = 2 + i;
+  p[i].w[1 - (i & 1)] = 3;
+  p[i].v = (float4)(i, 1, 2, 3);
+  p[i].v.yz += 1.5f;
+  p[i].v.w++;
+  o[i] = p[i].x + p[i].w[0] + p[i].v.y + p[i].v.w;
+}
+
+typedef struct {
+  __global float *to;
+  char n;
+  float x;
+} Node;
+
+//: 8 / 8: float[8], float[8]=0
+__kernel void pointers_kept_in_local_memory(__global float *a, __global float *o) {
+  int i = get_global_id(0);
+  __local Node nodes[8];
+  nodes[i].to = i & 1 ? a : o;
+  nodes[i].n = i;
+  nodes[i].x = a[i];
+  nodes[i].to += 1;
+  nodes[i].to--;
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  Node other = nodes[7 - i];
+  other.to[i] = other.n + other.x;
+}
