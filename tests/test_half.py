@@ -1,41 +1,16 @@
-"""float16 through the whole surface: stored as half, computed and accumulated in float32, rounded once.
-
-The bound is half's own rounding of the true result, and float32's error before it:
-
-    |error| <= 2^-11 |result| + 2^-25 + c 2^-24 magnitude
-
-2^-11 is half a unit in half's last place, 2^-25 half of its smallest number, 2^-24 half a unit in float32's last place;
-c counts float32's roundings, at the size of what is added up (`magnitude`).
-"""
+"""float16 through the whole surface: stored as half, computed and accumulated in float32, rounded once (halves.py)."""
 
 import math
 
 import numpy as np
 import pytest
+from halves import HALF, SINGLE, close, normal, positive
 from sampling import FULL
+from windows import Geometry, conv2d, im2col
 
 import gpugrad as gg
 from gpugrad import Array, kernels
-from gpugrad.kernels.tuning import TUNING
 from gpugrad.nn import functional as F
-
-HALF, SMALLEST, SINGLE = 2.0**-11, 2.0**-25, 2.0**-24
-
-
-def normal(rng, *shape):
-    return rng.standard_normal(shape).astype(np.float16)
-
-
-def positive(rng, *shape):
-    return (0.1 + rng.random(shape)).astype(np.float16)
-
-
-def close(got, expected, single=0.0):
-    """`got` is `expected`, rounded to half, up to `single` (a number or an array) before that."""
-    assert got.dtype == np.float16 and got.shape == expected.shape
-    error = np.abs(got.astype(np.float64) - expected)
-    bound = HALF * np.abs(expected) + SMALLEST + single * (1 + HALF)
-    assert (error <= bound).all(), f"{(error / bound).max()} times the bound"
 
 
 def softmax(x, axis):
@@ -52,27 +27,6 @@ def pooled(x, op):
     N, C, H, W = x.shape
     x = x[:, :, : H // 2 * 2, : W // 2 * 2].reshape(N, C, H // 2, 2, W // 2, 2)
     return op(x, (3, 5))
-
-
-def convolved(x, w, stride=1, padding=0, groups=1):
-    """conv2d in float64, window by window."""
-    CO, CG, KH, KW = w.shape
-    x = np.pad(x, ((0, 0), (0, 0), (padding,) * 2, (padding,) * 2))
-    OH, OW = (x.shape[2] - KH) // stride + 1, (x.shape[3] - KW) // stride + 1
-    out = np.zeros((len(x), CO, OH, OW))
-    for co in range(CO):
-        first = co // (CO // groups) * CG
-        for oh in range(OH):
-            for ow in range(OW):
-                seen = x[:, first : first + CG, oh * stride : oh * stride + KH, ow * stride : ow * stride + KW]
-                out[:, co, oh, ow] = (seen * w[co]).sum((1, 2, 3))
-    return out
-
-
-def unfolded(x, k):
-    N, C, H, W = x.shape
-    windows = [x[:, :, i : i + H - k + 1, j : j + W - k + 1].reshape(N, C, 1, -1) for i in range(k) for j in range(k)]
-    return np.concatenate(windows, 2).reshape(N, C * k * k, -1)
 
 
 LABELS = np.array([0, 3, 1, 2, 4, 4, 0])
@@ -129,9 +83,10 @@ OPERATIONS = {
     "matmul": (gg.matmul, np.matmul, [(N, 2, 5, 19), (N, 19, 7)], 80),
     "dot": (lambda x, y: x.dot(y), np.dot, [(N, 33), (N, 33)], 80),
     "linear": (F.linear, lambda x, w: x @ w.T, [(N, 5, 19), (N, 7, 19)], 80),
-    "conv2d": (lambda x, w: F.conv2d(x, w, padding=1), lambda x, w: convolved(x, w, padding=1),
+    "conv2d": (lambda x, w: F.conv2d(x, w, padding=1),
+               lambda x, w: conv2d(x, w, Geometry((7, 6), (3, 3), padding=(1, 1))),
                [(N, 2, 3, 7, 6), (N, 5, 3, 3, 3)], 80),
-    "unfold": (lambda x: F.unfold(x, 3), lambda x: unfolded(x, 3), [(N, 2, 3, 5, 6)], 0),
+    "unfold": (lambda x: F.unfold(x, 3), lambda x: im2col(x, Geometry((5, 6), (3, 3))), [(N, 2, 3, 5, 6)], 0),
     "max_pool2d": (lambda x: F.max_pool2d(x, 2), lambda x: pooled(x, np.max), [(N, 2, 3, 9, 8)], 0),
     "avg_pool2d": (lambda x: F.avg_pool2d(x, 2), lambda x: pooled(x, np.mean), [(N, 2, 3, 9, 8)], 4),
     "batch_norm": (lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), normalised,
@@ -282,144 +237,6 @@ def test_sums_may_pass_what_half_can_hold(device):
     assert loss.item() == np.float16(math.log(2))
 
 
-@pytest.mark.parametrize("variant", kernels.variants("gemm"))
-@pytest.mark.parametrize("shape", [(7, 13, 31), (33, 5, 2), (5, 9, 2100)])
-@pytest.mark.parametrize("transposed", [False, True])
-def test_products_are_accumulated_in_float32(device, rng, variant, shape, transposed):
-    M, N, K = shape
-    a, b, c = normal(rng, M, K), normal(rng, K, N), normal(rng, M, N)
-    operands = (a.T, b.T) if transposed else (a, b)
-    arrays = [Array.from_numpy(np.ascontiguousarray(x)) for x in operands]
-    turned = {"transpose_a": transposed, "transpose_b": transposed, "variant": variant}
-    wide = [x.astype(np.float64) for x in (a, b, c)]
-    true, size = wide[0] @ wide[1], np.abs(wide[0]) @ np.abs(wide[1])
-    single = 2 * 2 * SINGLE * math.sqrt(K) * size
-    close(kernels.gemm(*arrays, **turned).numpy(), true, single)
-    out = Array.from_numpy(c)
-    kernels.gemm(*arrays, alpha=0.1, beta=0.3, out=out, **turned)
-    close(out.numpy(), 0.1 * true + 0.3 * wide[2], single + 4 * SINGLE * np.abs(wide[2]))
-    # The sum may go on in float32.
-    out = Array.from_numpy(c.astype(np.float32))
-    kernels.gemm(*arrays, beta=1, out=out, **turned)
-    assert (np.abs(out.numpy() - (true + wide[2])) <= single + 4 * SINGLE * np.abs(wide[2])).all()
-
-
-@pytest.mark.parametrize("variant", kernels.variants("gemm"))
-def test_batches_of_products_add_up_in_float32(device, rng, variant):
-    a, b = normal(rng, 9, 2, 5, 4), normal(rng, 9, 2, 4, 6)
-    got = kernels.gemm_sum(Array.from_numpy(a), Array.from_numpy(b), variant=variant).numpy()
-    wide = [x.astype(np.float64) for x in (a, b)]
-    size = (np.abs(wide[0]) @ np.abs(wide[1])).sum(0)
-    close(got, (wide[0] @ wide[1]).sum(0), 4 * SINGLE * 6 * size)
-
-
-CONVOLUTIONS = {
-    "the course's": ((4, 8, 12, 12), (16, 8, 5, 5), 1, 2, 1),
-    "with a stride": ((3, 4, 11, 9), (6, 4, 3, 3), 2, 1, 1),
-    "in groups": ((5, 6, 8, 7), (9, 2, 3, 2), 1, 0, 3),
-    "of single pixels": ((3, 5, 6, 5), (7, 5, 1, 1), 1, 0, 1),
-}
-
-
-def scaled_error(got, true):
-    """The root of the mean square of the error, in units of that of the true values."""
-    assert got.dtype == np.float16 and got.shape == true.shape
-    return math.sqrt(((got - true) ** 2).mean() / (true**2).mean())
-
-
-@pytest.mark.parametrize("case", CONVOLUTIONS)
-@pytest.mark.parametrize("variant", kernels.variants("conv2d"))
-def test_convolutions_and_their_gradients_err_by_less_than_a_thousandth(device, rng, case, variant):
-    """Forward, bias, input gradient and weight gradient, against float64, with batches of more than one image."""
-    x_shape, w_shape, stride, padding, groups = CONVOLUTIONS[case]
-    x, w, bias = normal(rng, *x_shape), normal(rng, *w_shape), normal(rng, w_shape[0])
-    wide_x, wide_w = x.astype(np.float64), w.astype(np.float64)
-    settings = (stride, padding, 1, groups)
-    true = convolved(wide_x, wide_w, stride, padding, groups)
-    ax, aw = Array.from_numpy(x), Array.from_numpy(w)
-    y = kernels.conv2d(ax, aw, Array.from_numpy(bias), *settings, variant=variant).numpy()
-    assert scaled_error(y, true + bias.astype(np.float64).reshape(-1, 1, 1)) < 1e-3
-
-    g = normal(rng, *true.shape)
-    wide_g, ag = g.astype(np.float64), Array.from_numpy(g)
-    # A convolution is linear in x and in w: its gradients are sums over its windows.
-    padded = np.pad(wide_x, ((0, 0), (0, 0), (padding,) * 2, (padding,) * 2))
-    dx, dw = np.zeros(padded.shape), np.zeros(w_shape)
-    KH, KW = w_shape[2:]
-    for co in range(w_shape[0]):
-        first = co // (w_shape[0] // groups) * w_shape[1]
-        channels = slice(first, first + w_shape[1])
-        for oh in range(true.shape[2]):
-            for ow in range(true.shape[3]):
-                top, left = oh * stride, ow * stride
-                window = (slice(None), channels, slice(top, top + KH), slice(left, left + KW))
-                each = wide_g[:, co, oh, ow].reshape(-1, 1, 1, 1)
-                dx[window] += each * wide_w[co]
-                dw[co] += (each * padded[window]).sum(0)
-    dx = dx[:, :, padding : padding + x_shape[2], padding : padding + x_shape[3]]
-    got = kernels.conv2d_backward_input(x_shape, aw, ag, *settings, variant=variant).numpy()
-    assert scaled_error(got, dx) < 1e-3
-    got = kernels.conv2d_backward_weight(ax, w_shape, ag, *settings, variant=variant).numpy()
-    assert scaled_error(got, dw) < 1e-3
-    got = kernels.reduce("sum", ag, (0, 2, 3)).numpy()
-    assert scaled_error(got, wide_g.sum((0, 2, 3))) < 1e-3
-
-
-def test_a_weight_gradient_adds_portions_of_the_batch_in_float32(device, monkeypatch):
-    """2048 from the first image, 1/128 from each of the others: half would stay at 2048, portion after portion."""
-    for key in ("im2col bytes", "conv bytes"):
-        monkeypatch.setitem(TUNING, key, {"cpu": 1, "gpu": 1})
-    N = 3 * device.alignment // 2  # three portions, each of whole units of alignment
-    x, g = np.full((N, 1, 3, 3), 0.25, np.float16), np.full((N, 1, 1, 1), 1 / 32, np.float16)
-    g[0] = 2048 * 4
-    for variant in kernels.variants("conv2d_backward_weight"):
-        got = kernels.conv2d_backward_weight(
-            Array.from_numpy(x), (1, 1, 3, 3), Array.from_numpy(g), variant=variant
-        ).numpy()
-        np.testing.assert_array_equal(got, np.full((1, 1, 3, 3), np.float16(2048 + (N - 1) / 128)))
-    assert np.float16(2048 + (N - 1) / 128) > 2048
-
-
-@pytest.mark.parametrize("variant", kernels.variants("col2im"))
-def test_overlapping_columns_are_added_up_in_float32(device, variant):
-    """A pixel that nine windows see, of 2048 from one and 1/2 from the others: half alone would stay at 2048."""
-    col = np.full((2, 9, 9), 0.5, np.float16)
-    col[:, 0, 8] = 2048  # window (2, 2) has its element (0, 0) at the pixel (2, 2)
-    got = kernels.col2im(Array.from_numpy(col), (5, 5), 3, variant=variant).numpy()
-    assert (got[:, 0, 2, 2] == 2052).all()
-
-
-@pytest.mark.parametrize("variant", kernels.variants("max_pool2d_backward"))
-def test_pooling_adds_up_overlapping_gradients_in_float32(device, variant):
-    x = np.zeros((1, 1, 5, 5), np.float16)
-    x[0, 0, 2, 2] = 1
-    _, indices = kernels.max_pool2d(Array.from_numpy(x), 3, 1)
-    g = np.full((1, 1, 3, 3), 0.5, np.float16)
-    g[0, 0, 0, 0] = 2048
-    got = kernels.max_pool2d_backward(Array.from_numpy(g), indices, x.shape, 3, 1, variant=variant).numpy()
-    assert got[0, 0, 2, 2] == 2052
-    got = kernels.avg_pool2d_backward(Array.from_numpy(g * 9), x.shape, 3, 1, variant=variant).numpy()
-    assert got[0, 0, 2, 2] == 2052
-
-
-@pytest.mark.parametrize("variant", kernels.variants("im2col"))
-def test_im2col_moves_halves_as_they_are(device, rng, variant):
-    x = normal(rng, 2, 3, 5, 6)
-    np.testing.assert_array_equal(kernels.im2col(Array.from_numpy(x), 3, variant=variant).numpy(), unfolded(x, 3))
-
-
-def test_scratch_is_counted_in_bytes(device, rng):
-    size = (4, 3, 8, 7)
-    assert kernels.im2col_scratch_bytes(size, 3, padding=1, dtype=gg.float16) == 4 * 3 * 9 * 8 * 7 * 2
-    assert kernels.col2im_scratch_bytes(size) == 4 * (4 * 3 * 8 * 7)  # the scatter always adds up in float32
-    x, w = Array.from_numpy(normal(rng, *size)), Array.from_numpy(normal(rng, 5, 3, 3, 3))
-    exact = Array.empty((kernels.im2col_scratch_bytes(size, 3, padding=1, dtype="float16") // 2,), gg.float16)
-    y = kernels.conv2d(x, w, padding=1, scratch=exact)
-    np.testing.assert_array_equal(y.numpy(), kernels.conv2d(x, w, padding=1, variant="im2col").numpy())
-    with pytest.raises(ValueError, match=r"scratch has \d+ bytes; it needs im2col_scratch_bytes = .* \* 2 = "):
-        kernels.conv2d(x, w, padding=1, scratch=exact._view((exact.size - 1,), 0))
-
-
 def test_random_halves_are_those_of_float32_rounded(device):
     gg.manual_seed(7)
     half = gg.randn(1001, dtype=gg.float16).numpy()
@@ -484,45 +301,6 @@ def test_gradcheck_checks_half_tensors_in_a_type_that_has_the_digits(device, rng
     assert passed.dtype == (gg.float64 if device.has_float64 else gg.float32)
     with pytest.raises(TypeError, match="dtype is float16; differences need float64 or float32"):
         gg.gradcheck(gg.tanh, gg.tensor(normal(rng, 3), requires_grad=True), dtype=gg.float16)
-
-
-@pytest.mark.deep
-def test_half_is_recorded_bit_for_bit(device, rng):
-    """The recorded kernel gives the plain one's results, and its events hold what memory held."""
-    x, w = gg.tensor(normal(rng, 2, 3, 6, 5)), gg.tensor(normal(rng, 4, 3, 3, 3))
-
-    def run():
-        y = F.max_pool2d(F.relu(F.conv2d(x, w, padding=1)), 2)
-        return F.softmax(y.reshape(2, -1) @ gg.ones(24, 3, dtype=gg.float16), 1).numpy()
-
-    plain = run()
-    with gg.trace() as t:
-        recorded = run()
-    assert recorded.tobytes() == plain.tobytes() and not t.skipped
-    for launch in t.launches:
-        assert launch.report().ok, str(launch.report())
-    relu = next(launch for launch in t.launches if launch.kernel == "unary")
-    stored = relu.events[relu.events["kind"] == "store"]
-    np.testing.assert_array_equal(np.sort(stored["value"]), np.sort(relu.replay("out").ravel().astype(float)))
-
-
-def test_a_kernel_of_your_own_may_store_half(device, rng):
-    text = """
-__kernel void twice(__global const half *x, __global half *out, int n) {
-  int i = get_global_id(0);
-  if (i < n) out[i] = 2 * x[i];
-}
-"""
-    twice, x = gg.kernel(text), normal(rng, 10)
-    out = Array.empty((10,), gg.float16)
-    twice(Array.from_numpy(x), out, 10, global_size=16)
-    np.testing.assert_array_equal(out.numpy(), x * 2)
-    with pytest.raises(gg.KernelArgumentError, match=r"half\* x, points to half; got an array of float32"):
-        twice(Array.from_numpy(x.astype("f4")), out, 10, global_size=16)
-    with pytest.raises(gg.KernelBuildError, match=r"line 4: use of undeclared identifier 'y'\n +if \(i < n\)"):
-        gg.kernel(text.replace("x[i]", "y[i]"))
-    with pytest.raises(gg.KernelBuildError, match="line 4"):
-        gg.kernel(text.replace("n) out", "n out"))
 
 
 def test_half_is_saved_and_loaded(device, rng, tmp_path):
