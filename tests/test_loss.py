@@ -92,6 +92,15 @@ def test_ignored_positions_count_nothing_whatever_is_there(device, reduction):
     assert (gx[1] == 0).all() and np.isfinite(gx).all()
 
 
+def test_mass_is_what_the_classes_count_together_and_0_where_nothing_counts(device):
+    target, weight = np.array([0, 7, 2, 1], np.int32), np.array([1, 2, 4], np.float32)
+    arrays = [Array.from_numpy(a) for a in (np.zeros((4, 3), np.float32), target, weight)]
+    found = cross_entropy(*arrays, Options(ignore_index=7, label_smoothing=0.25))
+    # 3/4 of the target's weight, and a quarter of the mean weight, 7 / 3
+    expected = np.array([0.75, 0, 3, 1.5]) + 7 / 12 * (target != 7)
+    np.testing.assert_allclose(found.mass.numpy(), expected, rtol=1e-6)
+
+
 def test_the_mean_of_no_losses_is_nan_and_their_sum_0(device):
     x, target = Array.empty((0, 3)), Array.empty((0,), np.int32)
     assert np.isnan(cross_entropy(x, target).loss.numpy())
@@ -104,12 +113,12 @@ def test_the_mean_of_no_losses_is_nan_and_their_sum_0(device):
 
 
 def test_huge_scores_neither_overflow_nor_lose_their_digits(device):
-    x = np.array([[1e4, 1e4 - 1, -1e4], [2e38, 0, -1e38], [0, -200, 0]], np.float32)
-    target = np.array([1, 0, 1], np.int32)
+    x = np.array([[1e4, 1e4 - 1, -1e4], [2e38, 0, -1e38], [0, -200, 0], [-1e4, -1e4 - 1, -1e5]], np.float32)
+    target = np.array([1, 0, 1, 0], np.int32)
     found = cross_entropy(Array.from_numpy(x), Array.from_numpy(target), None, Options(reduction="none"))
     losses, _, gradients = reference(x, target, None, -100, 0)
     np.testing.assert_allclose(found.loss.numpy(), losses, rtol=1e-6)
-    g = Array.from_numpy(np.ones(3, np.float32))
+    g = Array.from_numpy(np.ones(4, np.float32))
     gx = cross_entropy_backward(
         g, Array.from_numpy(x), Array.from_numpy(target), None, found, Options(reduction="none")
     )
@@ -157,12 +166,13 @@ def test_a_bad_label_is_told_at_the_next_read_and_then_forgotten(device, rng, ba
     x = Array.from_numpy(rng.standard_normal((3, 5, 2)).astype(np.float32))
     target = labels(rng, (3, 5, 2), kind)
     target[1, 1] = bad
-    found = cross_entropy(x, Array.from_numpy(target), None, Options(reduction=reduction))
+    options = Options(reduction=reduction, label_smoothing=0.1)
+    found = cross_entropy(x, Array.from_numpy(target), None, options)
     with pytest.raises(IndexError, match=f"cross_entropy: target is {bad} at position 3; input has the classes 0..4"):
         x.numpy()
     assert np.isfinite(found.loss.numpy()).all()  # the next read works, and the bad position counted nothing
     g = Array.from_numpy(np.ones(found.loss.shape, np.float32))
-    gx = cross_entropy_backward(g, x, Array.from_numpy(target), None, found, Options(reduction=reduction)).numpy()
+    gx = cross_entropy_backward(g, x, Array.from_numpy(target), None, found, options).numpy()
     assert (gx[1, :, 1] == 0).all() and np.isfinite(gx).all()
 
 

@@ -77,12 +77,10 @@ __kernel void cross_entropy(
   }
 }
 
-/* Of the sums of losses and weights: the mean, and what each loss counts in it. */
+/* Of the sums of losses and weights: the mean, and what each loss counts in it. One work-item. */
 __kernel void cross_entropy_mean(__global const A *totals, __global T *mean, __global A *share) {
-  if (get_global_id(0) == 0) {
-    mean[0] = totals[0] / totals[1];
-    share[0] = 1 / totals[1];
-  }
+  mean[0] = totals[0] / totals[1];
+  share[0] = 1 / totals[1];
 }
 
 /* The gradient: gx[c] = g * share * (softmax(x)[c] * sum of q - q[c]). One work-item makes one
