@@ -10,6 +10,7 @@ import pytest
 import gpugrad as gg
 from gpugrad import kernels, nn, optim
 from gpugrad.kernels.optim import Packed
+from gpugrad.kernels.tuning import TUNING
 
 # More than eight, so that launches for eight at once need two; sizes beside multiples of a work-group's share.
 SHAPES = [(3, 5), (7,), (), (1025,), (0,), (31, 33), (1024,), (2, 3, 5), (1,), (1023,), (13,)]
@@ -137,6 +138,24 @@ def test_the_rungs_agree(device, rng):
         for a, b in zip(*results):
             # Compilers may contract differently in the two kernels.
             np.testing.assert_allclose(a, b, rtol=0, atol=STEPS * 4 * np.finfo(np.float32).eps)
+
+
+@pytest.mark.parametrize("rule", ["weight decay", "nesterov", "adam"])
+def test_the_work_items_of_a_group_share_its_elements(device, rng, rule, monkeypatch):
+    monkeypatch.setitem(TUNING, "optim group", {"cpu": 64, "gpu": 64})
+    kind, _, settings = RULES[rule]
+    parameters, gradients = numbers(rng)
+    found, _ = run(lambda ps: kind(ps, **settings), parameters, gradients)
+    for a, b in zip(found, reference(rule, parameters, gradients, settings)):
+        np.testing.assert_allclose(a, b, rtol=0, atol=STEPS * 4 * np.finfo(np.float32).eps)  # as above
+
+
+@pytest.mark.parametrize("rule", ["plain", "momentum", "adam"])
+def test_without_weight_decay_a_parameter_at_infinity_stays_there(device, rule):
+    """0 * infinity would be NaN."""
+    kind, _, settings = RULES[rule]
+    found, _ = run(lambda ps: kind(ps, **settings), [np.full(3, np.inf, np.float32)], [[np.ones(3, np.float32)]])
+    assert (found[0] == np.inf).all()
 
 
 def test_one_launch_updates_eight_parameters(device):
