@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import examples
 
+import gpugrad as gg
 from gpugrad import kernels as K
 from gpugrad.array import Array
 from gpugrad.custom import kernel
@@ -222,6 +223,20 @@ def test_the_gradient_of_max_in_any_geometry(device, c):
     for variant in MAX_BACK:
         got = K.max_pool2d_backward(Array.from_numpy(g), indices, x.shape, *c.max_args, variant=variant).numpy()
         np.testing.assert_array_equal(got, max_gradient(g, indices.numpy(), c), err_msg=variant)
+
+
+def test_an_element_asks_the_windows_that_see_it_and_no_others_whether_it_won(device, rng):
+    c = CASES[6]
+    x = Array.from_numpy(rng.standard_normal((1, 1, *c.size)).astype(np.float32))
+    out, indices = K.max_pool2d(x, *c.max_args)
+    with gg.trace() as t:
+        K.max_pool2d_backward(out, indices, x.shape, *c.max_args, variant="gather")
+    asked = t.launches[0].select(kind="load", buffer="indices")["work_item"]
+    rows, columns = (
+        [sum(0 <= i - start < k for start in starts) for i in range(n)]
+        for n, k, starts in zip(c.size, c.kernel, c.starts)
+    )
+    np.testing.assert_array_equal(np.bincount(asked), np.outer(rows, columns).ravel())
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
