@@ -227,6 +227,15 @@ def test_dropout_kernel_keeps_scales_and_zeroes(device, rng):
     assert (found[dropped] == 0).all()
 
 
+def test_a_word_that_is_the_threshold_itself_is_not_below_it(device):
+    words = reference_words(4, 8)
+    for threshold in words[:3]:
+        below, p = np.array([w < threshold for w in words]), threshold / 2**32
+        assert (kernels.bernoulli((8,), p, generator=Generator(4)).numpy() == below).all()
+        kept = kernels.dropout(gg.Array.from_numpy(np.ones(8, np.float32)), p, 4, 0).numpy()
+        assert ((kept == 0) == below).all()
+
+
 def test_dropout_of_everything_is_zero_even_of_nan_and_infinity(device):
     x = gg.Array.from_numpy(np.array([1, np.nan, np.inf, -np.inf, 0], np.float32))
     assert kernels.dropout(x, 1.0, 1, 0).numpy().tolist() == [0] * 5
