@@ -160,6 +160,14 @@ def test_what_half_cannot_hold_comes_through_scaled(device):
     np.testing.assert_array_equal(grads[1], np.zeros(2, np.float16))
 
 
+@pytest.mark.parametrize("odd, found", [(2.0, 0), (np.inf, 1), (-np.inf, 1), (np.nan, 1)])
+def test_unscale_marks_with_1_that_something_is_infinite_or_nan(device, odd, found):
+    flag = Array.from_numpy(np.zeros(1, np.int32))
+    got = kernels.unscale.unscale(Array.from_numpy(np.array([1, odd, 3], np.float32)), 0.5, flag)
+    np.testing.assert_array_equal(got.numpy(), [0.5, odd / 2, 1.5])
+    assert flag.numpy() == [found]
+
+
 def test_losses_are_scaled_in_float32(device):
     scaler = gg.GradScaler()
     assert scaler.scale(gg.tensor(2.0).to(gg.float16)).item() == 131072

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from samples import DTYPES, Launches, same, sample
 
+import gpugrad as gg
 from gpugrad import kernels as K
 from gpugrad.array import Array
 from gpugrad.custom import kernel
+from gpugrad.trace.memory import memory_use
 
 VARIANTS = K.variants("transpose")
 A = Array.from_numpy
@@ -20,6 +22,13 @@ A = Array.from_numpy
 def test_every_variant_of_transpose(device, shape, variant, dtype):
     x = sample(shape, dtype)
     same(K.transpose(A(x), variant=variant), np.swapaxes(x, -1, -2))
+
+
+def test_rows_and_columns_of_a_tile_lie_in_different_banks_of_local_memory(device):
+    with gg.trace() as t:
+        K.transpose(A(sample((32, 32))), variant="tiled")
+    conflicts = {use["kind"]: use["conflicts"] for use in memory_use(t.launches[0]) if use["space"] == "local"}
+    assert conflicts == {"load": 1, "store": 1}
 
 
 def test_permute_that_swaps_two_axes_runs_the_transpose_family(device):
