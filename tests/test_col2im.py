@@ -6,6 +6,7 @@ from hypothesis import given
 from windows import GEOMETRIES, LOPSIDED, Geometry, examples, geometries, whole
 from windows import col2im as reference
 
+import gpugrad as gg
 from gpugrad.array import Array
 from gpugrad.custom import kernel
 from gpugrad.kernels.col2im import col2im, col2im_scratch_bytes
@@ -53,6 +54,14 @@ def test_the_deterministic_variants_agree_to_the_last_bit(device, rng):
     col = Array.from_numpy(columns(rng, 2, 3, g).astype(np.float32))
     one, other = (col2im(col, g.size, *g.window, variant=v).numpy() for v in ("gather", "planes"))
     np.testing.assert_array_equal(one, other)
+
+
+def test_a_window_wider_than_a_strip_of_pixels_adds_nothing_outside_of_the_strip(device, rng):
+    g = Geometry((2, 90), (1, 2), dilation=(1, 70))
+    col = whole(rng, 1, 2, g.output[0] * g.output[1]).astype(np.float32)
+    with gg.sanitizer():
+        got = col2im(Array.from_numpy(col), g.size, *g.window, variant="planes").numpy()
+    np.testing.assert_array_equal(got, reference(col, g))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
