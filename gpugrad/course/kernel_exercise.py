@@ -30,12 +30,14 @@ class Out:
     """A buffer that the kernel fills: the expected contents, and how far off an element may be.
 
     An element may differ by `tolerance` times the larger of 1 and its expected magnitude. `before`: what the buffer
-    holds at the start, for kernels that update it; without it, poison that nobody may read or leave.
+    holds at the start, for kernels that update it; without it, poison that nobody may read or leave. `shown` says an
+    element in a verdict, where its digits say little.
     """
 
     expected: np.ndarray
     tolerance: float = 0.0
     before: np.ndarray | None = None
+    shown: Callable[[Any], str] = "{:.7g}".format
 
     def start(self) -> np.ndarray:
         if self.before is not None:
@@ -211,7 +213,7 @@ def _sentence(
     name: str, place: tuple[int, ...], count: int, found: np.ndarray, out: Out, launch: LaunchTrace | None
 ) -> str:
     where = f"{name}[{', '.join(map(str, place))}]"
-    text = f"{where} is {found[place]:.7g}, and should be {out.expected[place]:.7g}."
+    text = f"{where} is {out.shown(found[place])}, and should be {out.shown(out.expected[place])}."
     if count > 1:
         text += f" ({count} of {found.size} elements are wrong; this is the first.)"
     return text + (_writer(launch, name, int(np.ravel_multi_index(place, found.shape))) if launch else "")

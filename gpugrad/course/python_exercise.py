@@ -53,6 +53,8 @@ def _told(error: BaseException, file: str, source: str) -> str:
             line = frame.lineno
     if "ellipsis" in said:
         said += ". A `...` is left in the answer: put your own in its place."
+    if "unexpected keyword argument 'axis'" in said:
+        said += ". A tensor's methods say dim where NumPy says axis."
     lines = source.split("\n")
     if line is None or not 1 <= line <= len(lines):
         return said

@@ -23,10 +23,12 @@ WRONG = {
         Wrong("g forgotten", change("g * (s + x * s * (1 - s))", "s + x * s * (1 - s)"), says="is not right"),
         Wrong("sign", change("(1 - s)", "(1 + s)"), says="the gradient is not right"),
         Wrong("not recorded", change("g * (s", "g * (s.detach()"), says="the second derivative is not right"),
+        Wrong("NumPy", change("(x,) = ctx.saved_tensors", "x = ctx.saved_tensors[0].numpy()"), says="through NumPy"),
     ],
     "09.5": [
         Wrong("left as it was", change("(g * x).sum(dim=0)", "g * x"), says="with x of shape (3, 2)"),
         Wrong("the wrong axis", change("sum(dim=0)", "sum(dim=1)"), says="with x of shape (3, 2)"),
+        Wrong("NumPy's word", change("sum(dim=0)", "sum(axis=0)"), says="say dim where NumPy says axis"),
         Wrong("a mean", change("sum(dim=0)", "mean(dim=0)"), says="the gradient is not right"),
         Wrong("only the first row", change("(g * x).sum(dim=0)", "(g * x)[0]"), says="the gradient is not right"),
     ],

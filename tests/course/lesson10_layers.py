@@ -58,6 +58,7 @@ WRONG = {
         Wrong("only the first mean", change("(1 - 0.999**self.t)", "1"), says="step 1 moves"),
         Wrong("corrected in memory", change("m = self.m /", "m = self.m = self.m /"), says="step 2 moves"),
         Wrong("only right at the first step", change("**self.t", "**1"), says="step 2 moves"),
+        Wrong("the sign only", change("m / (np.sqrt(v) + 1e-8)", "np.sign(g)"), says="should be -0.999999"),
         Wrong("not counted", change("self.t += 1", "self.t = 1"), says="step 2 moves"),
     ],
 }  # fmt: skip

@@ -27,7 +27,7 @@ WRONG = {
     ],
     "12.4": [
         Wrong("cut off", change(NEAREST, "0"), says="bits[2] is"),
-        Wrong("ties up", change(NEAREST, "rest >= 4096"), says="bits[3] is"),
+        Wrong("ties up", change(NEAREST, "rest >= 4096"), says="0 01111 0000000011, and should be 0 01111 0000000010"),
         Wrong("ties down", change(NEAREST, "rest > 4096"), says="bits[4] is"),
         Wrong("ties to odd", change("(h & 1)", "!(h & 1)"), says="bits[3] is"),
         Wrong("always up", change(NEAREST, "rest > 0"), says="bits[1] is"),

@@ -45,7 +45,7 @@ WRONG = {
         Wrong("one element each", change("k < EACH", "k < 1"), says="NEVER WRITTEN"),
     ],
     "13.6": [
-        Wrong("left as it was", change("[32][33]", "[32][32]"), says="32 of 32 neighbours queue up"),
+        Wrong("left as it was", change("[32][33]", "[32][32]"), says="where they write tile[i][k] in line 6"),
         Wrong("a row more", change("[32][33]", "[33][32]"), says="32 of 32 neighbours queue up"),
         Wrong("two more", change("[32][33]", "[32][34]"), says="2 of 32 neighbours queue up"),
         Wrong("one too few", change("[32][33]", "[32][31]"), says="with R = 32, C = 64"),
@@ -55,6 +55,7 @@ WRONG = {
         Wrong("read twice", change("= a;", "= x[(plane * H + 2 * oh + kh) * W + 2 * ow + kw];"), says="second time"),
         Wrong("only right for even widths", change("+ kh) * W", "+ kh) * 2 * OW"), says="out["),
         Wrong("no guard", change("ow < OW && oh < OH && plane < planes", "1"), says="OUT OF BOUNDS"),
+        Wrong("a NaN is lost", change("best == best && !(a <= best)", "a > best"), says="and should be nan"),
     ],
     "13.8": [
         Wrong("the slowest", change("t.seconds - least(t)", "t.seconds"), says="that computes all the time; "),

@@ -90,7 +90,8 @@ def _everything(rng: np.random.Generator) -> Iterator[Case]:
             x[1, 2, 3] = np.nan
         out, at = largest(x, K, S, P, D)
         args = (x, Out(out), Out(at), *shape[1:], *K, *S, *P, *D, *out.shape[1:], out.size)
-        about = f"with {shape[0]} planes of {shape[1]} x {shape[2]}, window {K}, stride {S}, padding {P}, dilation {D}"
+        planes = f"{shape[0]} plane{'s' if shape[0] > 1 else ''} of {shape[1]} x {shape[2]}, some pixels -infinity"
+        about = f"with {planes}, window {K}, stride {S}, padding {P}, dilation {D}"
         yield Case(about, args, (rounded_up(out.size, 64),), (64,))
 
 

@@ -50,7 +50,15 @@ def _gradients(function: Any, *arguments: np.ndarray) -> str:
         try:
             check(function.apply, inputs)
         except (AutogradError, GradcheckError) as error:
-            return f"the {name} is not right. {error}"
+            if "NumPy" in str(error):
+                return "backward goes through NumPy, and nobody records that. Use what tensors can do, x.sigmoid() say."
+            text = f"the {name} is not right. {error}"
+            if name == "gradient":
+                return text
+            return (
+                f"{text} The gradient is right, so look at what backward begins with: forward's inputs and output will "
+                "do; what forward computes on its way is not recorded, and NumPy never is."
+            )
     return ""
 
 

@@ -128,9 +128,11 @@ def _leap(adam: Any) -> str:
             wrong = np.flatnonzero(~np.isclose(p, expected, rtol=1e-9, atol=1e-12))
             if len(wrong):
                 i = wrong[0]
+                found, right = (p - before)[i] / lr, (expected - before)[i] / lr
+                form = "+.4f" if abs(found - right) > 1e-3 else "+.12f"  # eps alone is seen in later digits
                 return (
-                    f"step {t} moves a parameter by {(p - before)[i] / lr:+.4f} lr, where its gradient is {g[i]:+.4f}; "
-                    f"it should be {(expected - before)[i] / lr:+.4f} lr."
+                    f"step {t} moves a parameter by {found:{form}} lr, where its gradient is {g[i]:+.4f}; "
+                    f"it should be {right:{form}} lr."
                 )
     return ""
 

@@ -37,6 +37,12 @@ def _hundredths() -> float:
     return float(total.item())
 
 
+def _bits(half: int) -> str:
+    """A half's sixteen bits, in its three parts: 0 01111 0000000000."""
+    word = f"{int(half) & 0xFFFF:016b}"
+    return f"{word[0]} {word[1:6]} {word[6:]}" if half == int(half) & 0xFFFF else str(half)
+
+
 def _to_half(rng: np.random.Generator) -> Iterator[Case]:
     gap = 2.0**-10  # of halves from 1 to 2
     # exact; cut off; up; a tie down to even; a tie up to even; a carry into the exponent; with a sign
@@ -48,7 +54,7 @@ def _to_half(rng: np.random.Generator) -> Iterator[Case]:
     for x in (np.array(awkward), np.array(ends), np.clip(many, -65504, 65504)):
         x32 = x.astype("f4")
         n, bits = len(x32), x32.astype("f2").view("u2").astype("i4")
-        yield Case(f"with n = {n}", (x32, Out(bits), n), (rounded_up(n, 8),), (8,))
+        yield Case(f"with n = {n}", (x32, Out(bits, shown=_bits), n), (rounded_up(n, 8),), (8,))
 
 
 def _sgd_step(rng: np.random.Generator) -> Iterator[Case]:

@@ -125,7 +125,8 @@ def _given_back(rng: np.random.Generator) -> Iterator[Case]:
         for plane in range(shape[0]):
             np.add.at(gx[plane], at[plane].reshape(-1), g[plane].reshape(-1))
         args = (g, at, Out(gx.reshape(shape)), *shape[1:], *K, *S, *P, *D, *out.shape[1:], gx.size)
-        about = f"with {shape[0]} planes of {shape[1]} x {shape[2]}, window {K}, stride {S}, padding {P}, dilation {D}"
+        planes = f"{shape[0]} plane{'s' if shape[0] > 1 else ''}"
+        about = f"with {planes} of {shape[1]} x {shape[2]}, window {K}, stride {S}, padding {P}, dilation {D}"
         yield Case(about, args, (rounded_up(gx.size, 64),), (64,))
 
 

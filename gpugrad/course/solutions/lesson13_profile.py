@@ -44,7 +44,7 @@ __kernel void relu_pool(__global const float *x, __global float *out,
     for (int kh = 0; kh < 2; kh++)
       for (int kw = 0; kw < 2; kw++) {
         float a = x[(plane * H + 2 * oh + kh) * W + 2 * ow + kw];
-        if (a > best)
+        if (best == best && !(a <= best))
           best = a;
       }
     out[(plane * OH + oh) * OW + ow] = best;
