@@ -51,7 +51,8 @@ export function minimap({ name, flat, spread, P, H, W, ph, pw, seen, move }) {
     );
     const rows = v.rows < TH && !flat ? span("row", v.y, v.rows, H) : null;
     const columns = v.columns < TW ? span(flat ? "element" : "column", v.x, v.columns, W) : null;
-    const text = [span("plane", v.p, v.planes, P), rows, columns].filter(Boolean).join(", ");
+    const parts = [span("plane", v.p, v.planes, P), rows, columns].filter(Boolean);
+    const text = parts.join(", ") || "all but some padding";
     said.textContent = `${text}; drag the frame`;
     whole.setAttribute("aria-valuetext", text);
     whole.setAttribute("aria-valuenow", (Math.max(0, v.p) * H + Math.max(0, v.y)) * W + Math.max(0, v.x));
