@@ -56,6 +56,7 @@ def test_the_deterministic_variants_agree_to_the_last_bit(device, rng):
     np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.large  # when it is recorded
 def test_a_window_wider_than_a_strip_of_pixels_adds_nothing_outside_of_the_strip(device, rng):
     g = Geometry((2, 90), (1, 2), dilation=(1, 70))
     col = whole(rng, 1, 2, g.output[0] * g.output[1]).astype(np.float32)

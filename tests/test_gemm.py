@@ -143,6 +143,7 @@ def test_products_of_halves_are_summed_in_float32_and_rounded_once(device, rng, 
     np.testing.assert_array_equal(got, reference(a, b).astype(np.float16))  # the sums are integers below 2^24
 
 
+@pytest.mark.large  # when it is recorded
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_element_of_c_is_written_once(device, variant, monkeypatch):
     monkeypatch.setitem(gemm_warp.TILES, "float32", gemm_warp.TILES["float32"][-1:])

@@ -225,6 +225,7 @@ def test_the_gradient_of_max_in_any_geometry(device, c):
         np.testing.assert_array_equal(got, max_gradient(g, indices.numpy(), c), err_msg=variant)
 
 
+@pytest.mark.large  # when it is recorded
 def test_an_element_asks_the_windows_that_see_it_and_no_others_whether_it_won(device, rng):
     c = CASES[6]
     x = Array.from_numpy(rng.standard_normal((1, 1, *c.size)).astype(np.float32))

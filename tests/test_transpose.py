@@ -24,6 +24,7 @@ def test_every_variant_of_transpose(device, shape, variant, dtype):
     same(K.transpose(A(x), variant=variant), np.swapaxes(x, -1, -2))
 
 
+@pytest.mark.large  # when it is recorded
 def test_rows_and_columns_of_a_tile_lie_in_different_banks_of_local_memory(device):
     with gg.trace() as t:
         K.transpose(A(sample((32, 32))), variant="tiled")
