@@ -9,6 +9,8 @@ THREE_READINGS = change(
     "      m = a > m ? a : m;\n    }\n    for (int i = 0; i < n; i++) {\n      s += exp(x[row * n + i] - m);\n",
 )
 NO_MAXIMUM = change("if (a > m)", "if (m == -INFINITY)", "m = a;", "m = 0;", "+ 1;", "+ exp(a);")
+FIRST = change("if (a > m)", "if (i == 0)")
+LAST = change("m = -INFINITY", "m = x[row * n + n - 1]", "if (a > m)", "if (0)")
 LOG_OF_SOFTMAX = change("x[row * n + i] - m - log(s)", "log(exp(x[row * n + i] - m) / s)")
 FROM_OUT = change(
     "out[row * n + i] = exp(x[row * n + i] - m) / s;",
@@ -51,6 +53,8 @@ WRONG = {
         Wrong("divided in a loop of its own", FROM_OUT, says="right, but it reads out"),
         Wrong("no maximum", NO_MAXIMUM, says="out[1, 0] is"),
         Wrong("begun with zero", change("m = -INFINITY", "m = 0"), says="out[2, 0] is nan"),
+        Wrong("the first score for the maximum", FIRST, says="out[0, 0] is nan"),
+        Wrong("the last score for the maximum", LAST, says="out[1, "),
     ],
     "03.7": [
         Wrong("not divided by N", change(" / N", ""), says="dx[0, 0] is"),
