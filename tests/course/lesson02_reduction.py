@@ -21,7 +21,9 @@ WRONG = {
         Wrong("additions, not rounds", 1023, says="how many additions"),
         Wrong("the first width", 512, says="the first round"),
         Wrong("one too many", 11, says="with 0 nothing is left"),
-        Wrong("one too few", 9, says="9 is not what happens"),
+        Wrong("one too few", 9, says="The last round"),
+        Wrong("the plain loop", 1024, says="That is how many turns"),
+        Wrong("halved once", 256, says="256 is not what happens"),
     ],
     "02.2": [
         Wrong("half as many", [8, 10, 6, 7], says="still has eight cells"),

@@ -43,6 +43,7 @@ WRONG = {
         Wrong("only right for a multiple of 4", change("if (m + i < M)", "if (m < M)"), says="OUT OF BOUNDS"),
         Wrong("the first row only", change("a[(m + i) * K + k]", "a[m * K + k]"), says="c[1, 0] is"),
         Wrong("one row", change("i < 4", "i < 1"), says="NEVER WRITTEN"),
+        Wrong("fetched beyond the last row", change("m < M && n < N", "n < N"), says="beyond the last row"),
     ],
     "04.7": [
         Wrong("counted in fours", change("vload4(0, b + k * N + n)", "vload4(n, b + k * N)"), says="OUT OF BOUNDS"),

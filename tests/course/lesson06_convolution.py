@@ -9,6 +9,7 @@ WRONG = {
         Wrong("input channels forgotten", 32 * 14 * 14 * 25, says="all 16 channels"),
         Wrong("output channels forgotten", 14 * 14 * 16 * 25, says="there are 32"),
         Wrong("results only", 32 * 14 * 14, says="each is a sum"),
+        Wrong("one pixel", 32 * 16 * 25, says="one pixel of the result"),
     ],
     "06.2": [
         Wrong("without groups", [64, 32, 3, 3], says="without groups"),

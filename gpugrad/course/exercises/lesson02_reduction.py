@@ -88,7 +88,9 @@ LESSON = Lesson(
             why="1024 is 2 to the power of 10. A thousand times as many numbers take ten more rounds.",
             misconceptions=(
                 (1023, "That is how many additions there are; but in each round many happen at once."),
+                (1024, "That is how many turns a loop takes. In a round of the tree, many additions happen at once."),
                 (512, "That is the width of the first round."),
+                (9, "The last round, of width 1, counts too."),
                 (11, "The last round has the width 1; with 0 nothing is left to do."),
             ),
         ),

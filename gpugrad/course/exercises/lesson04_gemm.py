@@ -76,7 +76,8 @@ def _four_rows(rng: np.random.Generator) -> Iterator[Case]:
         M, N, K = (int(launch.args[name]) for name in "MNK")
         enough, count = K * N * -(-M // 4), loads(launch, "b")
         return "" if count <= enough else (
-            f"right, but it reads b {count} times; one reading of each element for four rows makes {enough}."
+            f"right, but it reads b {count} times; one reading of each element for four rows makes {enough}. "
+            "Work-items beyond the last row should read nothing."
         )  # fmt: skip
 
     for M, N, K in SIZES:

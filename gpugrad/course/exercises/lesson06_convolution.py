@@ -91,6 +91,7 @@ LESSON = Lesson(
                 (32 * 14 * 14 * 25, "Each window looks at all 16 channels of the input."),
                 (14 * 14 * 16 * 25, "That is for one channel of the result; there are 32."),
                 (32 * 14 * 14, "So many numbers there are in the result; each is a sum of many products."),
+                (32 * 16 * 25, "That is for one pixel of the result; there are 14 x 14."),
             ),
         ),
         Prediction(

@@ -51,10 +51,10 @@ __kernel void tiled(__global const float *a, __global const float *b,
 __kernel void product(__global const float *a, __global const float *b,
                       __global float *c, int M, int N, int K) {
   int n = get_global_id(0), m = 4 * get_global_id(1);
-  if (n < N) {
+  if (m < M && n < N) {
     float sum[4] = {0, 0, 0, 0};
     for (int k = 0; k < K; k++) {
-      float right = m < M ? b[k * N + n] : 0;
+      float right = b[k * N + n];
       for (int i = 0; i < 4; i++)
         if (m + i < M)
           sum[i] += a[(m + i) * K + k] * right;
