@@ -21,9 +21,11 @@ def meaning(word: str) -> str:
     known = {w.lower(): w for w in words()}
     if not word:
         return ", ".join(words())
-    found = known.get(word.lower().strip()) or known.get(word.lower().strip().removesuffix("s"))
+    asked = word.lower().strip()
+    found = known.get(asked) or known.get(asked.removesuffix("s"))
     if found:
         return f"{found}: {words()[found]}"
-    near = difflib.get_close_matches(word.lower(), known, n=3) or [w for w in known if word.lower() in w][:3]
+    near = [w for w in known if asked in w] or difflib.get_close_matches(asked, known, n=3, cutoff=0.7)
+    near = (near or [w for w in known if re.search(rf"\b{re.escape(asked)}\b", words()[known[w]].lower())])[:3]
     hint = f"; did you mean {' or '.join(known[w] for w in near)}?" if near else ". course.explain() lists the words."
     return f"{word!r} is not in the glossary{hint}"
