@@ -37,7 +37,8 @@ def explain(log: str, source: str, skip: int = 0, file: str = "<your kernel>", c
         if 1 <= line <= len(lines):
             text += f"\n    {lines[line - 1].replace(chr(9), ' ')}"
             if caret:
-                text += f"\n    {' ' * (column - 1)}^"
+                before = lines[line - 1].encode()[: column - 1].decode(errors="ignore")  # compilers count bytes
+                text += f"\n    {' ' * len(before)}^"
         if text in told or line in mended:
             continue
         told.append(text)

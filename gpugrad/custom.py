@@ -13,6 +13,7 @@ from .array import MAX_ELEMENTS, Array
 from .device import Device, current_device
 from .errors import KernelArgumentError
 from .program import COMMENT, SCALARS, Argument, Compiled, Launch, Local, Parameter, Size, intercepted, intercepting
+from .slips import no_kernel
 
 if TYPE_CHECKING:
     from .source import Memory
@@ -48,10 +49,13 @@ class CustomKernel:
             raise TypeError(f"kernel: name is {name!r}; it is the name of a kernel in the source, or None")
         if name is None:
             found = _names(source, current_device())
-            if len(found) != 1:
+            if not found:
+                why = no_kernel(source)
+                needs = "it needs '__kernel void NAME(...)'" + (f": {why}" if why else "")
+                raise ValueError(f"kernel: the source holds no kernel; {needs}")
+            if len(found) > 1:
                 raise ValueError(
-                    f"kernel: the source holds {len(found)} kernels ({', '.join(found) or 'none'}); it needs one "
-                    "'__kernel void NAME(...)', or name= to say which"
+                    f"kernel: the source holds {len(found)} kernels ({', '.join(found)}); say which with name="
                 )
             name = found[0]
         self.source, self.name = source, name
@@ -83,13 +87,13 @@ class CustomKernel:
     def _survey(self, device: Device) -> Memory:
         """Bytes of memory in the text, as drivers (PoCL) do not say; 0 where the source pass cannot read it.
 
-        Recursion is refused: drivers build it, and then it takes the process down.
+        Recursion is refused: drivers build it, and then it takes the process down. So is what is surely a mistake.
         """
-        from .source import Memory, Recursion, SourceError, survey
+        from .source import Memory, Mistake, Recursion, SourceError, survey
 
         try:
             return survey(self.source, self.name, frozenset(device.cl_device.extensions.split()))
-        except Recursion:
+        except (Mistake, Recursion):
             raise
         except SourceError:
             return Memory(0, 0)

@@ -76,7 +76,7 @@ def test_the_wheel_brings_the_lessons_along(wheel):
 
 
 def test_the_wheel_is_small(wheel):
-    assert sum(info.compress_size for info in wheel.infolist()) < 5_000_000
+    assert sum(info.compress_size for info in wheel.infolist()) < 5_500_000  # digits 2.0 MB, lessons 1.7, a network 0.8
 
 
 def test_conda_environment_names_every_dependency_of_pip_and_the_lessons():

@@ -2,7 +2,7 @@
 
 `parse` tells the kernels of a text and their signatures, `lower_half` lets a kernel store half on any device,
 `instrument` makes a kernel record every access to memory. Read in the order lexer, macros, preprocess, layout,
-tree, cursor, expressions, declarations, parser, writer, statements, half, votes, provenance, reach, helpers,
+tree, cursor, expressions, declarations, parser, surely, writer, statements, half, votes, provenance, reach, helpers,
 record.
 """
 
@@ -11,16 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from . import tree
-from .errors import Recursion, SourceError, Unsupported
+from . import surely, tree
+from .errors import Mistake, Recursion, SourceError, Unsupported
 from .half import Lowered, enables_half, lower, lower_half
 from .record import PARAMETERS, Instrumented, instrument
 from .tables import KINDS, Argument, Buffer, Signature, Site
 from .unit import Unit
 
 __all__ = [
-    "KINDS", "PARAMETERS", "Argument", "Buffer", "Instrumented", "Lowered", "Memory", "Recursion", "Signature", "Site",
-    "SourceError", "Unsupported", "enables_half", "instrument", "lower", "lower_half", "parse", "survey",
+    "KINDS", "PARAMETERS", "Argument", "Buffer", "Instrumented", "Lowered", "Memory", "Mistake", "Recursion",
+    "Signature", "Site", "SourceError", "Unsupported", "enables_half", "instrument", "lower", "lower_half", "parse",
+    "survey",
 ]  # fmt: skip
 
 
@@ -39,9 +40,13 @@ class Memory(NamedTuple):
 
 
 def survey(text: str, kernel: str, extensions: frozenset[str] = frozenset()) -> Memory:
-    """How much memory the kernel declares. Raises Recursion where a function it calls calls itself."""
+    """How much memory the kernel declares.
+
+    Raises Recursion where a function it calls calls itself, and Mistake for what compiles and is surely wrong.
+    """
     unit = Unit(text, {}, extensions, not enables_half(text))
     called = unit.reachable([unit.kernel(kernel)])
+    surely.refuse(unit, [f for f in unit.functions.values() if f.name in called])
     bodies = [f.body for f in unit.functions.values() if f.name in called and f.body]
     declared = [d.variable for body in bodies for d in tree.walk(body) if isinstance(d, tree.Declarator)]
     sizes = {space: sum(v.type.size for v in declared if v.space == space) for space in ("local", "private")}

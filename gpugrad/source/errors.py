@@ -24,3 +24,7 @@ class Unsupported(SourceError):
 
 class Recursion(Unsupported):
     """A function that calls itself, directly or not: OpenCL C has none, and drivers that let it pass crash on it."""
+
+
+class Mistake(SourceError):
+    """Text that compiles, and is surely wrong (surely.py)."""

@@ -13,7 +13,7 @@ from .errors import SourceError, Unsupported
 
 TOKEN = re.compile(
     r"""(?P<newline>\n) | (?P<space>[ \t\r\f\v]+ | //[^\n]* | /\*.*?\*/)
-      | (?P<num>\.?[0-9](?:[eEpP][+-]|[0-9A-Za-z_.])*) | (?P<id>[A-Za-z_][A-Za-z_0-9]*)
+      | (?P<num>\.?[0-9](?:[eEpP][+-]|[0-9A-Za-z_.])*) | (?P<id>[^\W\d]\w*)
       | (?P<str>"(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*')
       | (?P<op><<=|>>=|\.\.\.|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||\#\#|[-+*/%&|^]=|[-+*/%&|^~!<>=?:;,.(){}\[\]\#])""",
     re.X | re.S,
@@ -76,7 +76,7 @@ def tokenize(source: Source) -> list[Token]:
         return i + (shifts[k - 1] if k else 0)
 
     tokens: list[Token] = []
-    i, first, spaced = 0, True, False
+    i, first, spaced = int(text.startswith("\ufeff")), True, False  # the mark that some editors begin a file with
     while i < len(text):
         m = TOKEN.match(text, i)
         kind = m.lastgroup if m else None

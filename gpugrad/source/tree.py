@@ -269,10 +269,15 @@ def walk(node: Node) -> Iterator[Node]:
     while left:
         node = left.pop()
         yield node
-        kind: Any = type(node)
-        values = (getattr(node, name) for name in _parts(kind))
-        below = [child for value in values for child in (value if isinstance(value, list) else (value,))]
-        left += [x for x in reversed(below) if isinstance(x, Node) and not isinstance(x, Function)]
+        left += reversed(below(node))
+
+
+def below(node: Node) -> list[Node]:
+    """The nodes right below one, in the order of the text."""
+    kind: Any = type(node)
+    values = (getattr(node, name) for name in _parts(kind))
+    every = [child for value in values for child in (value if isinstance(value, list) else (value,))]
+    return [x for x in every if isinstance(x, Node) and not isinstance(x, Function)]
 
 
 def bare(e: Expr) -> Expr:

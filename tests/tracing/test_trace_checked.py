@@ -134,3 +134,10 @@ def test_a_launch_with_a_fault_is_checked_again_and_so_is_another_number():
     assert x.tolist() == [1, 1, 1, 1]
     with pytest.raises(gg.KernelFault):
         k(x, 5, global_size=16)
+
+
+@pytest.mark.parametrize("head", ["\ufeff", "/* ä */ ", ""])
+def test_a_mark_of_an_editor_or_letters_of_a_language_hide_no_mistake(head):
+    kernel = gg.kernel(head + "__kernel void f(__global float *x) { float größe = 2; x[get_global_id(0)] = größe; }")
+    with pytest.raises(gg.KernelFault, match=r"writes x\[3\], but x has 3 elements"):
+        kernel(gg.zeros(3), global_size=4)
