@@ -163,3 +163,39 @@ def test_a_choice_from_the_browser_that_does_not_fit_is_answered():
     assert "im2col" in sent[0]["error"] and figure.params["kernel"] == 2
     figure._asked(figure, {"ask": "params", "params": {**figure.params, "kernel": 3}}, [])
     assert figure.data["params"]["kernel"] == 3 and len(sent) == 1
+
+
+def test_arrays_of_ones_own_are_saved_with_the_options_that_are_left(tmp_path):
+    # The shapes and the kernel's size are given there, and so no option.
+    for figure in (viz.broadcasting(np.ones((2, 1)), np.ones(3)), viz.conv2d(weight=np.ones((1, 2, 3, 3)))):
+        assert figure.save(tmp_path / "own.html").stat().st_size > 50_000
+
+
+@pytest.mark.parametrize("draw", [viz.im2col, viz.pooling, viz.conv2d])
+def test_numpys_whole_numbers_are_numbers_as_any(draw):
+    figure = draw(kernel_size=np.int64(2), padding=np.int32(1))
+    figure.choose(stride=np.int64(2))
+    assert (figure.params["kernel"], figure.params["stride"], figure.params["padding"]) == (2, 2, 1)
+    json.dumps(figure.data, allow_nan=False)
+
+
+HUGE = {
+    "an image": lambda: viz.im2col(np.zeros((1, 1, 1000, 1000), "f4")),
+    "channels": lambda: viz.im2col().choose(channels=10**9),
+    "columns": lambda: viz.col2im().choose(images=10**9),
+    "pooling": lambda: viz.pooling(np.zeros((1, 1, 1000, 1000), "f4")),
+    "a result": lambda: viz.broadcasting(np.zeros((1000, 1)), np.zeros((1, 1000))),
+    "filters": lambda: viz.conv2d().choose(kernel=10**6),
+}
+
+
+@pytest.mark.parametrize("what", HUGE)
+def test_what_is_too_large_to_draw_is_refused_before_it_is_recorded(what):
+    with pytest.raises(ValueError, match=r"the picture would hold [0-9,]+ cells and more"):
+        HUGE[what]()
+
+
+def test_a_window_that_is_none_is_refused_by_name():
+    for bad in (None, 2.5, "x", float("nan")):
+        with pytest.raises((ValueError, TypeError), match="conv2d: kernel_size is"):
+            viz.conv2d().choose(kernel=bad)

@@ -10,10 +10,10 @@ from .. import kernels
 from ..array import Array
 from ..autograd.tensor import Tensor
 from ..kernels.broadcast import broadcast_shape
-from ..kernels.geometry import Pair
+from ..kernels.geometry import Pair, window
 from ..trace import trace
 from .map_figure import CellFigure, array_of, digits, pair_text, side
-from .relation import Relation
+from .relation import Relation, check_room
 from .words import by_shape
 
 
@@ -38,6 +38,7 @@ class Pooling(CellFigure):
         super().__init__(params)
 
     def compute(self, params: dict[str, Any]) -> dict[str, Any]:
+        check_room("pooling", self.x.shape)
         run = kernels.max_pool2d if params["kind"] == "max" else kernels.avg_pool2d
         with trace(kernels=f"{params['kind']}_pool_window") as t:
             run(self.x, params["kernel"], params["stride"], params["padding"], variant="window")
@@ -87,6 +88,7 @@ class Broadcasting(CellFigure):
             x, y = self.given
         else:
             x, y = (digits(s, seed) for s, seed in zip(SHAPES[params["shapes"]], (5, 6), strict=True))
+        check_room("broadcasting", x.shape, y.shape, broadcast_shape("broadcasting", x.shape, y.shape))
         with trace() as t:
             out = kernels.elementwise(params["op"], x, y)
         launch = t.launches[-1]
@@ -140,8 +142,10 @@ class Conv2d(CellFigure):
 
     def compute(self, params: dict[str, Any]) -> dict[str, Any]:
         k, geometry = params["kernel"], {key: params[key] for key in ("stride", "padding", "dilation")}
-        KH, KW = (k, k) if isinstance(k, int) else k
-        x, weight = self.x, self.weight if self.weight is not None else filters((2, self.x.shape[1], KH, KW))
+        w = window("conv2d", k, *geometry.values())  # says what is wrong with them
+        size = (2, self.x.shape[1], w.KH, w.KW) if self.weight is None else self.weight.shape
+        check_room("conv2d", self.x.shape, size)
+        x, weight = self.x, self.weight if self.weight is not None else filters(size)
         name, inputs, self.does = RESULTS[params["shows"]]
         with trace(kernels=name) as t:
             y = kernels.conv2d(x, weight, **geometry, variant="direct")
@@ -156,16 +160,16 @@ class Conv2d(CellFigure):
         self.names, self.shapes = [*inputs, params["shows"]], []
         for n in self.names:
             self.shapes.append(weight.shape if n == "dweight" else launch.buffer(n).shape)
-        w = window_of(launch.args, C=x.shape[1], CO=weight.shape[0])
+        drawn = window_of(launch.args, C=x.shape[1], CO=weight.shape[0])
         data = self.cells_data(
-            "Convolution, from its definition", LEADS[params["shows"]], window=w if params["shows"] == "y" else None
+            "Convolution, from its definition", LEADS[params["shows"]], window=drawn if params["shows"] == "y" else None
         )
         axes = {"x": "N C H W", "dx": "N C H W", "weight": "CO C KH KW", "dweight": "CO C KH KW", "y": "N CO OH OW",
                 "dy": "N CO OH OW"}  # fmt: skip
         for b in data["buffers"]:
             b |= {"axes": axes[b["name"]].split(), "tall": True}
             if b["name"] in ("x", "dx"):
-                b["pad"] = [w["PH"], w["PW"]]
+                b["pad"] = [drawn["PH"], drawn["PW"]]
         return data
 
     def head(self) -> str:

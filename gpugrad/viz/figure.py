@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import GpugradError
 from .page import fragment, page, quoted, style
 
@@ -102,6 +104,7 @@ class Explorer(Figure):
     function = "explorer"
 
     def __init__(self, params: dict[str, Any], **traits: Any) -> None:
+        params = {key: plain(value) for key, value in params.items()}
         self.controls = tuple(with_current(c, params) for c in self.controls)
         super().__init__(data=self.show(params), **traits)
         self.on_msg(self._asked)
@@ -111,6 +114,7 @@ class Explorer(Figure):
         raise NotImplementedError
 
     def show(self, params: dict[str, Any]) -> dict[str, Any]:
+        params = {key: plain(value) for key, value in params.items()}
         data = self.compute(params)
         self.params = params
         return {**data, "params": params, "controls": list(self.controls)}
@@ -162,13 +166,21 @@ class Explorer(Figure):
             for value in options:
                 if value != self.params[key]:
                     yield {**self.params, key: value}
-        for combination in itertools.product(*(values[k] for k in self.spread)):
-            changed = dict(zip(self.spread, combination, strict=True))
+        spread = [k for k in self.spread if k in values]  # what was given is not chosen
+        for combination in itertools.product(*(values[k] for k in spread)):
+            changed = dict(zip(spread, combination, strict=True))
             if sum(self.params[k] != v for k, v in changed.items()) > 1:
                 yield {**self.params, **changed}
 
 
 PAGE_LIMIT = 700_000  # characters of a page for what its options give
+
+
+def plain(value: Any) -> Any:
+    """NumPy's numbers as Python's, which JSON knows."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(plain(v) for v in value)
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def with_current(control: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,16 @@ from .words import by_shape, pack, pack_numbers, trimmed, work_items
 
 MAX_CELLS = 20_000  # of all buffers together, and of pairs: what a page of under 1 MB holds
 MAX_PAIRS = 40_000
+
+
+def check_room(function: str, *shapes: tuple[int, ...]) -> None:
+    """Raise ValueError where arrays alone are more than the picture can hold: recording them could take for ever."""
+    cells = sum(math.prod(shape) for shape in shapes)
+    if cells > MAX_CELLS:
+        raise ValueError(
+            f"{function}: the picture would hold {cells:,} cells and more; the limit is {MAX_CELLS:,}. Show fewer "
+            "channels or images, or a part of each"
+        )
 
 
 @dataclass

@@ -10,8 +10,9 @@ from .. import kernels
 from ..array import Array
 from ..kernels.geometry import Pair, window
 from ..trace import trace
+from .figure import plain
 from .map_figure import MapFigure, array_of, digits, pair_text, side
-from .relation import Relation
+from .relation import Relation, check_room
 from .words import bracket, by_shape, nbytes, num
 
 # col2im's "planes" keeps the sums of many pixels at once: its loads do not tell to which of them a cell goes.
@@ -43,7 +44,7 @@ class Unfold(MapFigure):
 
     def choose(self, **changes: Any) -> None:
         for key in ("channels", "images"):
-            n = changes.get(key, 1)
+            n = plain(changes.get(key, 1))
             if isinstance(n, bool) or not isinstance(n, int) or n < 1:
                 raise ValueError(f"{self.function}: {key} is {n!r}; it is a whole number from 1 on")
         super().choose(**changes)
@@ -73,7 +74,9 @@ class Im2col(Unfold):
     function = "im2col"
 
     def compute(self, params: dict[str, Any]) -> dict[str, Any]:
-        x = self.given if self.given is not None else digits((params["images"], params["channels"], 5, 5), 3)
+        size = (params["images"], params["channels"], 5, 5) if self.given is None else self.given.shape
+        check_room("im2col", size)
+        x = self.given if self.given is not None else digits(size, 3)
         with trace(kernels=f"im2col_{params['variant']}") as t:
             kernels.im2col(x, **self.geometry(params), variant=params["variant"])
         self.relation = r = Relation(t.launches[0], ("x",), "col")
@@ -134,7 +137,9 @@ class Col2im(Unfold):
         images, channels = params["images"], params["channels"]
         w = window("col2im", *(params[k] for k in ("kernel", "stride", "padding", "dilation")))
         OH, OW = kernels.geometry.windows_in("col2im", size, w)
-        col = self.given if self.given is not None else digits((images, channels * w.KH * w.KW, OH * OW), 4)
+        shape = (images, channels * w.KH * w.KW, OH * OW) if self.given is None else self.given.shape
+        check_room("col2im", shape)
+        col = self.given if self.given is not None else digits(shape, 4)
         with trace(kernels=f"col2im_{variant}") as t:
             kernels.col2im(col, size, **self.geometry(params), variant=variant)
         launch = t.launches[0]
