@@ -80,7 +80,7 @@ def test_a_mistake_in_the_text_is_shown_at_its_line_with_a_caret(device):
 def test_each_compilers_way_of_saying_it_is_understood(log):
     told = explain(f"Build failed:\n{log}\n1 error generated", "a\nb\nxxqxx", skip=2)
     assert "line 3: use of undeclared identifier 'q'" in told
-    assert told.endswith("    xxqxx\n      ^")
+    assert told.split("\n")[2:4] == ["    xxqxx", "      ^"]
 
 
 def test_a_log_of_an_unknown_form_is_passed_on_whole():
