@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 MAX_UPLOADS = 64  # copies to the device that may be under way at once
+CACHE_ROOM = 2**24  # bytes: a few dozen compiled kernels
 
 
 class Device:
@@ -83,6 +84,15 @@ class Device:
 
     def __str__(self) -> str:
         return f"{self.name} ({self.platform})"
+
+    def __copy__(self) -> Device:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Device:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("pickle: a Device is this process's own; keep its name, and choose by it: gg.use_device(name)")
 
     def check_alive(self) -> None:
         """Raise DeviceLost when a kernel fault has killed this device's context."""
@@ -190,16 +200,22 @@ _current: Device | None = None
 
 
 def _folder_for_caches() -> None:
-    """PyOpenCL and PoCL keep what they compile, and fail where they cannot: under a home that is read-only they get a
-    folder that goes away with the process.
+    """PyOpenCL and PoCL keep what they compile, and fail, or end the process, where they cannot: where a home is
+    read-only or its disk full, they get a folder that goes away with the process.
     """
     if os.name != "posix":
         return
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    there = next(p for p in (Path(home), *Path(home).parents) if p.exists() or p == p.parent)
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        made = os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="gpugrad-cache-")
-        atexit.register(shutil.rmtree, made, ignore_errors=True)
+    for variable, folder in (("XDG_CACHE_HOME", home), ("POCL_CACHE_DIR", os.environ.get("POCL_CACHE_DIR"))):
+        if folder and not _takes_files(Path(folder)):
+            made = os.environ[variable] = tempfile.mkdtemp(prefix="gpugrad-cache-")
+            atexit.register(shutil.rmtree, made, ignore_errors=True)
+
+
+def _takes_files(folder: Path) -> bool:
+    """Can the folder, which may have to be made, hold some megabytes more?"""
+    there = next(p for p in (folder, *folder.parents) if p.exists() or p == p.parent)
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK) and shutil.disk_usage(there).free >= CACHE_ROOM
 
 
 def _cl_devices() -> list[cl.Device]:

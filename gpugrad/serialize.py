@@ -187,7 +187,9 @@ def write_whole(path: Path, data: bytes) -> None:
         os.replace(temporary, path)
     except FileNotFoundError:
         raise FileNotFoundError(f"save: there is no folder {str(path.parent)!r}; make it first") from None
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.errno:  # it names no file, or one that nobody knows
+            raise OSError(error.errno, error.strerror, str(path)) from None
         raise

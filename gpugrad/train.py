@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import io
 import signal
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -174,12 +176,12 @@ def train(run: Run, out: Path, show_bar: bool | None = None) -> None:
     Ctrl-C (KeyboardInterrupt) leaves the last whole epoch's files. show_bar: None shows it in a terminal only.
     """
     settings = run.settings
-    out.mkdir(parents=True, exist_ok=True)
+    _make_folder(out)
     print(f"Training on {run.train_set.source}.\nTesting on {run.test_set.source}.")
     parameters = sum(p.array.size for p in run.model.parameters())
     stored = "" if settings.dtype == "float32" else f" in {settings.dtype}"
     print(f"The course's network, {parameters:,} parameters{stored}, on {current_device()}.\n", flush=True)
-    hide = None if show_bar is None else not show_bar
+    hide = True if sys.stderr is None else None if show_bar is None else not show_bar
     with _ctrl_c_waits() as stop_if_asked:
         while run.done < settings.epochs:
             name = f"epoch {run.done + 1}/{settings.epochs}"
@@ -202,6 +204,18 @@ def train(run: Run, out: Path, show_bar: bool | None = None) -> None:
     save(run.model.state_dict(), out / "weights.safetensors")
     draw(run, out)
     print(f"\n{out}: weights.safetensors, curve.png, mistakes.png")
+
+
+def _make_folder(out: Path) -> None:
+    """Make `out`, and see now, and not after an epoch, that it takes files; DataError where it does not."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise DataError(
+            f"out is {str(out)!r}, where no file can be written ({error.strerror}); name another folder"
+        ) from error
 
 
 @contextmanager

@@ -172,6 +172,19 @@ def test_kernels_compile_under_a_home_that_cannot_be_written(device):
     assert not os.path.exists(done.stdout.split()[1])  # it is gone when Python is
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the folders of caches are looked at on POSIX only")
+def test_caches_move_to_where_there_is_room(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path / "pocl"))
+    device_module._folder_for_caches()
+    assert os.environ["XDG_CACHE_HOME"] == str(tmp_path / "home")
+    monkeypatch.setattr(device_module, "CACHE_ROOM", 2**70)
+    device_module._folder_for_caches()
+    for variable in ("XDG_CACHE_HOME", "POCL_CACHE_DIR"):
+        assert "gpugrad-cache-" in os.environ[variable]
+        assert os.listdir(os.environ[variable]) == []
+
+
 def test_a_driver_that_gives_no_fresh_context_is_said_with_what_to_do(device, monkeypatch):
     def context(devices):
         raise DriverFault

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -161,6 +162,16 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(path, monkeypatch):
                 gg.save({"x": 2}, path)
         assert path.read_bytes() == before
         assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_full_disk_is_said_with_the_file(path, monkeypatch):
+    def full(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=f"No space left on device: '{path}'"):
+        gg.save({"x": 2}, path)
+    assert os.listdir(path.parent) == []
 
 
 def test_the_file_is_moved_into_place_only_when_it_is_whole(path, monkeypatch):

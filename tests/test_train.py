@@ -309,8 +309,30 @@ def test_full_data_without_a_network_names_the_subset(monkeypatch, tmp_path, cap
 
 def test_an_output_folder_that_cannot_be_made_is_said(few_digits, tmp_path, capsys):
     (tmp_path / "file").touch()
-    assert cli.main(["train", "--data", str(few_digits), "--out", str(tmp_path / "file" / "out")]) == 1
-    assert "file" in capsys.readouterr().err
+    for out in ("file", "file/out"):
+        assert cli.main(["train", "--data", str(few_digits), "--out", str(tmp_path / out)]) == 1
+        said = capsys.readouterr()
+        assert f"out is {str(tmp_path / out)!r}, where no file can be written" in said.err
+        assert "Training" not in said.out
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write into any folder")
+def test_an_output_folder_that_takes_no_files_is_said_before_the_training(few_digits, tmp_path, capsys):
+    tmp_path.chmod(0o555)
+    try:
+        assert cli.main(["train", "--data", str(few_digits), "--out", str(tmp_path)]) == 1
+    finally:
+        tmp_path.chmod(0o755)
+    said = capsys.readouterr()
+    assert "where no file can be written (Permission denied)" in said.err
+    assert "Training" not in said.out
+
+
+def test_a_training_without_any_terminal_has_no_bar_and_ends(few_digits, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.stderr", None)  # as under a service, or with 2>&-
+    run = Run(Settings(data=str(few_digits), epochs=1))
+    train.train(run, tmp_path)
+    assert (tmp_path / "weights.safetensors").exists()
 
 
 # pictures
