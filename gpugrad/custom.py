@@ -156,7 +156,10 @@ class CustomKernel:
         where = f"{self.name}: argument {i}, {p.type} {p.name},"
         if p.space in ("global", "constant"):
             if not isinstance(a, Array):
-                raise KernelArgumentError(f"{where} is a buffer; got {type(a).__name__}, it needs a tensor or an Array")
+                made = ": gg.tensor(...) makes one" if isinstance(a, (np.ndarray, list, tuple)) else ""
+                raise KernelArgumentError(
+                    f"{where} is a buffer; got {type(a).__name__}, it needs a tensor or an Array{made}"
+                )
             if a.device is not device:
                 raise ValueError(f"{where} is on {a.device}, other arguments are on {device}; move them to one device")
             scalar = _C_OF.get(a.dtype.str[1:], "?")

@@ -174,6 +174,18 @@ SLIPS = (
     Slip("return", r"\breturn\b\s*[^\s;]", "should not return", "A kernel returns nothing: it writes its results into "
          "an array that it is given."),
     Slip("float f", "", "must have void return", "A kernel returns nothing: write __kernel void before its name."),
+    Slip("1f", "", "invalid digit 'f'", "A float has a point: 1.0f or 1.f, and 0.5f, not 0,5f."),
+    Slip("a[x]", "", "subscript is not an integer", "An index is a whole number: (int)x of a float x."),
+    Slip("t[n]", "", "variable length array", "An array in a kernel has a fixed size, such as 16; one of __local "
+         "memory may come as an argument, by gg.Local(n)."),
+    Slip("a pointer's space", "", "changes address space", "A pointer says where what it points to lies: "
+         "__global float *p = x; or __local."),
+    Slip("a variable outside", "", "program scope variable", "Outside of functions only constants may stand: "
+         "__constant float z = 3; else make it an argument."),
+    Slip("__local elsewhere", "", "non-kernel function variable cannot", "Declare __local arrays in the kernel, and "
+         "give them to the function as __local float *t."),
+    Slip("__local = ", "", "'__local' variable cannot have an init", "Local memory starts with garbage: let the "
+         "work-items write it, then wait at a barrier."),
     Slip("a word misspelt", "", _UNKNOWN, _misspelt),
     Slip("no type", r"^\s*(\w+)\s*=[^=]", r"undeclared identifier '(\w+)'", _undeclared),
     Slip("a name of Python's", "", r"undeclared identifier '(\w+)'", _no_name),

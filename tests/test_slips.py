@@ -97,6 +97,15 @@ WRITTEN = {
     "const": [("x[i] = out[i];", "take const away", 0)],
     "return": [("return x[i];", "A kernel returns nothing", 0)],
     "float f": [("__kernel float f(__global float *out) {\n  out[0] = 1;\n}", "write __kernel void", -2)],
+    "1f": [("out[i] = 1f;", "A float has a point: 1.0f", 0), ("out[i] = 0,5f;", "0.5f, not 0,5f", 0)],
+    "a[x]": [("out[x[i]] = 1;", "(int)x of a float x", 0)],
+    "t[n]": [("float t[n];", "has a fixed size", 0)],
+    "a pointer's space": [("float *p = out;", "__global float *p = x;", 0)],
+    "a variable outside": [("float z;\n__kernel void f(__global float *x) { x[0] = z; }", "only constants", -2)],
+    "__local elsewhere": [
+        ("void h() { __local float t[4]; }\n__kernel void f(__global float *x) { h(); }", "arrays in the kernel", -2),
+    ],
+    "__local = ": [("__local float t[2] = {0, 0};", "starts with garbage", 0)],
     "a word misspelt": [
         ("flaot v = x[i];", "flaot is not known: float is.", 0),
         ("int k = get_globalID(0);", "get_globalID is not known: get_global_id is.", 0),
@@ -117,7 +126,7 @@ WRITTEN = {
 
 def said(lines):
     with use_device(POCL[0]), pytest.raises(KernelBuildError) as error:
-        kernel(lines if lines.startswith("__kernel") else f"{HEAD}  {lines}\n}}")
+        kernel(lines if "__kernel" in lines else f"{HEAD}  {lines}\n}}")
     return str(error.value)
 
 

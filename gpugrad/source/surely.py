@@ -4,6 +4,8 @@
   happened to lie there: often 0, and right until it matters.
 - `a[r, c]`, which C takes for `a[c]`.
 - A `printf` whose pattern does not fit what it is given: `%s` with a number takes the process down.
+- An atomic function on an argument that is declared const: it writes there.
+- A function that shall return something, and has no `return`.
 
 Where it depends on the run whether a variable was set, nothing is said: a right kernel is never refused.
 """
@@ -13,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from . import tree
+from . import opencl, tree
 from .errors import Mistake
 from .layout import UNKNOWN, VOID, Base, Pointer
 from .tree import Expr, Node, Variable, bare
@@ -28,11 +30,16 @@ def refuse(unit: Unit, functions: Iterable[tree.Function]) -> None:
     for f in functions:
         if f.body is None:
             continue
+        if f.returns is not VOID and not any(isinstance(n, tree.Return) and n.e for n in tree.walk(f.body)):
+            reason = f"{f.name} returns nothing: it needs a return with a value, or void before its name"
+            raise unit.source.error(reason, unit.tokens[f.name_at], Mistake)
         for node in tree.walk(f.body):
             if isinstance(node, tree.Index):
                 _index(unit, node)
             elif isinstance(node, tree.Call) and node.name == "printf":
                 _printf(unit, node)
+            elif isinstance(node, tree.Call) and opencl.ATOMIC.match(node.name) and node.args:
+                _atomic(unit, node)
         if not any(isinstance(n, tree.Jump) and n.word == "goto" for n in tree.walk(f.body)):
             _Unset(unit).run(f.body)
 
@@ -50,16 +57,38 @@ def _index(unit: Unit, e: tree.Index) -> None:
         )  # fmt: skip
 
 
+def _atomic(unit: Unit, e: tree.Call) -> None:
+    if _is_const(e.args[0]):
+        reason = f"{e.name} writes to {_text(unit, e.args[0])}, which is declared const: take const away"
+        raise unit.source.error(reason, unit.tokens[e.t0], Mistake)
+
+
+def _is_const(e: Expr) -> bool:
+    """Does a pointer lead to what is declared const?"""
+    e = bare(e)
+    if isinstance(e, tree.AddressOf):
+        place = bare(e.e)
+        inside = place.base if isinstance(place, tree.Index) else getattr(place, "e", None)
+        return isinstance(inside, Expr) and _is_const(inside)
+    if isinstance(e, tree.Binary):
+        return _is_const(e.left)
+    return isinstance(e.type, Pointer) and e.type.const
+
+
 def _text(unit: Unit, e: Expr) -> str:
     return unit.source.text[unit.tokens[e.t0].start : unit.tokens[e.t1 - 1].end]
 
 
 def _printf(unit: Unit, e: tree.Call) -> None:
-    pattern = bare(e.args[0]) if e.args else None
-    if not isinstance(pattern, tree.Literal) or not pattern.text.startswith('"'):
-        return  # the compiler refuses it
-    found = [m for m in _CONVERSION.finditer(pattern.text.replace("%%", "")) if m[2] != "*"]
-    if "*" in pattern.text:
+    first = bare(e.args[0]) if e.args else None
+    pattern = "".join(t.text for t in unit.tokens[first.t0 : first.t1] if t.kind == "str") if first else ""
+    if not isinstance(first, tree.Literal) or not pattern:
+        if isinstance(first, tree.Literal) or (first and isinstance(first.type, Base) and first.type is not UNKNOWN):
+            wrong = 'printf begins with a pattern in quotes, such as printf("%f\\n", x) for a float, %d for an int'
+            raise unit.source.error(wrong, unit.tokens[e.t0], Mistake)
+        return  # a pointer to a pattern
+    found = list(_CONVERSION.finditer(pattern.replace("%%", "")))
+    if "*" in pattern:
         return
     wrong = ""
     if len(found) > len(e.args) - 1:

@@ -99,6 +99,9 @@ WRONG_PRINTS = {
     r'printf("%f\n", i);': "%f prints a float, and i is int: write %d",
     r'printf("%d %f\n", i);': "asks for 2 values, and 1 follow it",
     r'printf("%d%n\n", i, &i);': "no %n",
+    r'printf("%d " "%d\n", i, a[i]);': "a[i] is float: write %f",
+    "printf(i);": "begins with a pattern in quotes",
+    "printf(5);": "begins with a pattern in quotes",
 }
 
 
@@ -114,6 +117,22 @@ def test_prints_that_fit_are_not_spoken_of():
         r'printf("%f\n", sqrt(a[i]) * 2);', r'printf("%*d\n", 5, i);',
     ):  # fmt: skip
         survey(f"{HEAD}{line}\n}}", "k")
+
+
+def test_an_atomic_function_on_what_is_declared_const_is_refused():
+    above = "__kernel void f(__global const int *a, __global int *o) {\n"
+    with pytest.raises(Mistake, match=r"line 2.*atomic_add writes to &a\[0\], which is declared const"):
+        survey(f"{above}atomic_add(&a[0], 1);\n}}", "f")
+    with pytest.raises(Mistake, match="atomic_inc writes to a, which"):
+        survey(f"{above}atomic_inc(a);\n}}", "f")
+    survey(f"{above}atomic_add(&o[0], a[0]); atomic_inc((__global int *)a);\n}}", "f")
+
+
+def test_a_function_that_forgets_to_return_its_value_is_refused():
+    error = told("o[i] = square(a[i]);", "float square(float x) { x * x; }\n")
+    assert error.line == 1 and error.reason.startswith("square returns nothing: it needs a return with a value")
+    survey(f"float sign(float x) {{ if (x < 0) return -1; return 1; }}\n{HEAD}o[i] = sign(a[i]);\n}}", "k")
+    survey(f"void put(__global float *x) {{ *x = 1; return; }}\n{HEAD}put(o);\n}}", "k")
 
 
 def test_such_a_kernel_is_refused_when_it_is_made_so_that_it_never_runs():
