@@ -18,7 +18,8 @@
  *     padded[n, c, phase, r, q] = x[n, c, r - PH, q * SW + phase * apart - PW],  0 outside
  *
  * There are SW phases, 1 apart. A kernel that is narrower than SW sees few of them: then there is
- * one phase for each of its columns, DW apart. Kernel element (c, kh, kw) then lies a fixed distance behind the output's own place, taps[k].
+ * one phase for each of its columns, DW apart. Kernel element (c, kh, kw) then lies a fixed distance
+ * behind the output's own place, taps[k].
  *
  * V is a vector of LANES A's; VECTORS is 2, but 1 for the weight gradient of few channels. Kernels
  * here dereference pointers to vectors: under PoCL vload8 and fma are calls, which spill the sums,

@@ -1,8 +1,8 @@
-/* Pooling: the largest element, or the average, of every window of an image.
+/* Max-pooling: out = the largest element of the window, indices = h * W + w, its place in the plane.
  *
  * Shapes: x (planes, H, W), out (planes, OH, OW), where a plane is one channel of one image. The
  * window at (oh, ow) sees x at h = oh * SH - PH + kh * DH, w = ow * SW - PW + kw * DW; what lies
- * outside of x is padding: it never wins a maximum. DH and DW are 1 for an average.
+ * outside of x is padding: it never wins.
  */
 
 /* A number beats what is smaller, a NaN beats every number, and of equals the first one stays. */
