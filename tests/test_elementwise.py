@@ -224,6 +224,14 @@ def test_where_chooses_with_three_shapes_that_broadcast(device, shapes, seed):
     np.testing.assert_array_equal(got, np.where(c, a, b))
 
 
+@pytest.mark.parametrize("shapes", [((4, 1, 6), (3, 1), (1, 3, 6)), ((5, 1), (1, 300), ()), ((2, 3, 4),) * 3])
+def test_where_goes_along_three_axes(device, rng, shapes):
+    c, a, b = (rng.integers(-50, 50, s) for s in shapes)
+    a, b, c = a.astype(np.float32), b.astype(np.float32), c > 0
+    got = K.where(Array.from_numpy(c), Array.from_numpy(a), Array.from_numpy(b)).numpy()
+    np.testing.assert_array_equal(got, np.where(c, a, b))
+
+
 @pytest.mark.parametrize(
     "x_shape, y_shape",
     [
@@ -279,6 +287,12 @@ def test_integers_wrap_around_and_have_powers(device):
     np.testing.assert_array_equal(run("relu", a), np.maximum(a, 0))
     np.testing.assert_array_equal(run("add", np.array([250, 3], np.uint8), 10), [4, 13])
     np.testing.assert_array_equal(run("neg", np.array([1, 0], np.uint8)), [255, 0])
+
+
+def test_a_negative_power_of_an_integer_is_0_but_of_1_and_minus_1(device):
+    b = np.array([-1, -2, -3, -4, -6, -7, -(2**31)], np.int32)
+    for a, want in ((-1, [-1, 1, -1, 1, 1, -1, 1]), (1, np.ones(7)), (2, np.zeros(7)), (-2, np.zeros(7))):
+        np.testing.assert_array_equal(run("pow", np.full(7, a, np.int32), b), want)
 
 
 def test_booleans_add_to_or_and_multiply_to_and(device):
@@ -365,6 +379,13 @@ def test_clamp_and_its_gradient(dtype, rng, low, high):
     np.testing.assert_array_equal(got, np.minimum(np.maximum(x, dtype.type(lowest)), dtype.type(highest)))
     got = K.clamp_backward(Array.from_numpy(g), Array.from_numpy(x), low, high).numpy()
     np.testing.assert_array_equal(got, np.where((x >= lowest) & (x <= highest), g, 0))
+
+
+def test_clamp_leaves_what_is_on_a_bound_bit_for_bit(dtype):
+    """0 and -0 are equal, so neither is beyond the other."""
+    x = np.array([0.0, -0.0], dtype)
+    for low, high in ((0.0, 1.0), (-0.0, 1.0), (-1.0, 0.0), (-1.0, -0.0)):
+        assert K.clamp(Array.from_numpy(x), low, high).numpy().tobytes() == x.tobytes()
 
 
 def test_clamp_of_integers(device):
