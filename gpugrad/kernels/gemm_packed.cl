@@ -28,7 +28,6 @@ __kernel void gemm_pack(__global const T *x, __global A *panels, int R, int K,
                         int x_batch, int x_r, int x_k) {
   int k0 = get_global_id(0) * DEPTH, r0 = get_global_id(1) * SPAN, g = get_global_id(2);
   int rows = get_global_size(1) * SPAN;
-  if (k0 >= K) return;
   x += g * x_batch;
   panels += (g * rows + r0 / WIDTH * WIDTH) * K + r0 % WIDTH;
 
