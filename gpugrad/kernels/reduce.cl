@@ -62,7 +62,7 @@ __kernel void reduce_rows(__global const T *x, __global R *out,
     for (; r + LANES <= n; r += LANES)
       for (int j = 0; j < LANES; j++)
         a[j] = COMBINE(a[j], (A)x[start + r + j]);
-    for (int j = 0; j < LANES; j++)
+    for (int j = 0; j < LANES; j++) /* what is left */
       if (r + j < n)
         a[j] = COMBINE(a[j], (A)x[start + r + j]);
     for (int width = LANES / 2; width > 0; width /= 2)
