@@ -1,7 +1,9 @@
 """The exercises: every solution passes, plausible wrong answers fail and hear why; hints, progress, magics."""
 
+import errno
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -348,6 +350,28 @@ def test_a_file_of_progress_that_cannot_be_read_is_kept_and_told(capsys, own_pro
     said = capsys.readouterr().out
     assert "00.1 is right" in said and "not a file of progress" in said
     assert own_progress.read_text() == "[1, 2"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes in folders and /dev/full need Unix")
+def test_a_pipe_in_the_place_of_progress_is_not_waited_for(capsys, own_progress):
+    os.mkfifo(own_progress)
+    course.check("00.1", [1024, 64, 128])
+    assert "00.1 is right" in (said := capsys.readouterr().out) and "is not a file of progress; move it away" in said
+    with pytest.raises(ValueError, match="not a file of progress"):
+        course.saved("00.1")
+
+
+def test_a_full_disk_keeps_the_progress_that_was_there_and_leaves_nothing(capsys, own_progress, monkeypatch):
+    course.check("00.1", [1024, 64, 128])
+    before, files = own_progress.read_bytes(), sorted(own_progress.parent.iterdir())
+
+    def full(file):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    course.check("00.1", [1, 2, 3])
+    assert "progress was not saved: [Errno 28] No space left on device" in capsys.readouterr().out
+    assert own_progress.read_bytes() == before and sorted(own_progress.parent.iterdir()) == files
 
 
 def test_a_folder_that_cannot_be_written_costs_no_verdict(capsys, monkeypatch, tmp_path):

@@ -2,13 +2,15 @@
 
 import csv
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from gpugrad.cli import main
-from gpugrad.course import catalog, grade
+from gpugrad.course import catalog, grade, progress, sandbox
 from gpugrad.course.python_exercise import PythonExercise
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="limits need Linux or macOS")
@@ -131,6 +133,40 @@ def test_what_a_notebook_has_started_ends_with_it(tmp_path):
     assert not state.exists() or state.read_text().split()[2] == "Z"
 
 
+def test_a_step_that_hides_its_log_behind_a_pipe_or_fills_it_holds_nobody_up(tmp_path, monkeypatch):
+    text = (
+        "import os, sys\n"
+        "print('x' * 3_000_000)\n"
+        "os.unlink(sys.argv[1] + '/run.log'); os.mkfifo(sys.argv[1] + '/run.log')\n"
+        "sys.exit('no more')"
+    )
+    (tmp_path / "bad.py").write_text(text)
+    (tmp_path / "python").write_text(f'#!/bin/sh\nexec {sys.executable} {tmp_path}/bad.py "$4"\n')
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    (tmp_path / "work").mkdir()
+    assert grade._limited("run", tmp_path / "work", grade.Limits(60)) == "failed: no more"
+
+
+def test_a_submission_that_is_a_device_or_a_folder_is_not_read(tmp_path):
+    (tmp_path / "a.ipynb").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "b.ipynb")
+    for name in ("a.ipynb", "b.ipynb"):
+        with pytest.raises(ValueError, match="a pipe or a device"):
+            grade.grade_notebook(tmp_path / name, "someone", grade.Limits())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts this user's processes in /proc")
+def test_processes_that_start_processes_have_a_limit():
+    code = (
+        "import resource\nfrom gpugrad.course import sandbox\nbefore = sandbox.running()\nsandbox.limit(60, 16)\n"
+        "print(before, *resource.getrlimit(resource.RLIMIT_NPROC))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    before, soft, hard = map(int, said.split())
+    assert before >= 1 and soft == hard <= before + sandbox.PROCESSES + 500
+
+
 def test_a_right_answer_is_right_and_one_that_is_no_answer_is_wrong():
     assert grade._checked("00.1", [1024, 64, 128], grade.Limits(120))[0] == "right"
     assert grade._checked("00.1", {"right": True}, grade.Limits(120))[0] == "wrong"
@@ -144,7 +180,7 @@ def test_only_a_file_of_text_of_some_size_is_read(tmp_path, monkeypatch):
     for name in ("pipe", "link", "deep", "", "nowhere"):
         assert grade._answers(tmp_path / name) == {}
     assert list(grade._answers(tmp_path / "file")) == ["00.1"]
-    monkeypatch.setattr(grade, "LARGEST", 20)
+    monkeypatch.setattr(progress, "LARGEST", 20)
     assert grade._answers(tmp_path / "file") == {}
 
 

@@ -15,7 +15,6 @@ import json
 import os
 import shutil
 import signal
-import stat
 import subprocess
 import sys
 import tempfile
@@ -28,7 +27,7 @@ from . import progress
 from .catalog import exercise, lessons
 
 OPEN, RIGHT, WRONG = "open", "right", "wrong"
-LARGEST = 16 << 20  # bytes that are read of a file that a student's code may have written
+LAST = 4096  # bytes of what a step printed: its last line says why it failed
 
 
 @dataclass(frozen=True)
@@ -86,6 +85,8 @@ def grade(folder: Path, limits: Limits, table: Path, say: Any = print) -> list[G
 
 def grade_notebook(path: Path, student: str, limits: Limits) -> Graded:
     """Run one notebook, then check the answers that it gave."""
+    if not path.is_file():
+        raise ValueError("it is a folder, a pipe or a device")
     graded = Graded(student, path.name)
     with _new_folder() as name:
         work = Path(name)
@@ -104,7 +105,7 @@ def _new_folder() -> tempfile.TemporaryDirectory[str]:
 def _answers(file: Path) -> dict[str, dict[str, Any]]:
     """What the notebook answered; a file that it has broken holds no answers."""
     try:
-        known = progress.parsed(_text(file))
+        known = progress.parsed(progress.text(file, follow=False))
     except (ValueError, OSError):
         return {}
     return {n: e for n, e in known.items() if "answer" in e}
@@ -117,19 +118,10 @@ def _checked(number: str, answer: Any, limits: Limits) -> tuple[str, str]:
         (work / "answer.json").write_text(json.dumps([number, answer]))
         trouble = _limited("check", work, limits)
         try:
-            right, said = json.loads(_text(work / "verdict.json"))
+            right, said = json.loads(progress.text(work / "verdict.json", follow=False))
         except (ValueError, TypeError, OSError, RecursionError):
             return WRONG, trouble or "the check did not finish"
     return (RIGHT if right is True else WRONG), str(said)
-
-
-def _text(file: Path) -> str:
-    """The text of a file that is one: no pipe, which would be waited for, no link, and none that fills the memory."""
-    with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as opened:
-        about = os.fstat(opened.fileno())
-        if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST:
-            raise ValueError(f"{file} is no file of text")
-        return opened.read(LARGEST).decode("utf-8")
 
 
 def _asked(path: Path, known: dict[str, Any]) -> list[str]:
@@ -160,7 +152,7 @@ def _limited(step: str, work: Path, limits: Limits) -> str:
         str(limits.seconds),
         str(limits.gigabytes),
     ]
-    with (work / f"{step}.log").open("w") as log:
+    with (work / f"{step}.log").open("w+b") as log:
         process = subprocess.Popen(command, cwd=empty, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:
             status = process.wait(limits.seconds + 5)
@@ -168,11 +160,13 @@ def _limited(step: str, work: Path, limits: Limits) -> str:
             status = None
         finally:
             _end(process, work)
+        # Read from the file that was opened: by now another thing may have its name.
+        log.seek(max(0, log.seek(0, os.SEEK_END) - LAST))
+        lines = log.read(LAST).decode("utf-8", "replace").strip().splitlines()
     if status is None:
         return f"stopped after {limits.seconds} seconds"
     if status == 0:
         return ""
-    lines = (work / f"{step}.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
     ended = f"ended by signal {signal.Signals(-status).name}" if status < 0 else "failed"
     return f"{ended}: {lines[-1]}" if lines else ended
 
@@ -190,11 +184,12 @@ def _end(process: subprocess.Popen[bytes], work: Path) -> None:
     process.wait()
     for _ in range(10):  # a process may start another one while it is being ended
         left = _started_in(work)
-        for pid in left:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        for blow in (signal.SIGSTOP, signal.SIGKILL):  # so that none starts others while the rest are ended
+            for pid in left:
+                try:
+                    os.kill(pid, blow)
+                except ProcessLookupError:
+                    pass
         if not left:
             return
         time.sleep(0.05)

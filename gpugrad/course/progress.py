@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..serialize import write_whole
 from .catalog import lessons
 
 NAME = "gpugrad-progress.json"
+LARGEST = 16 << 20  # bytes that are read of a file that a student's code may have written
 
 
 def path() -> Path:
@@ -37,7 +40,7 @@ def found(folder: Path | None) -> Path:
 def read(file: Path) -> dict[str, dict[str, Any]]:
     """What is known of each exercise, by its number. A file that is not there knows nothing."""
     try:
-        return parsed(file.read_text(encoding="utf-8"))
+        return parsed(text(file))
     except FileNotFoundError:
         return {}
     except ValueError:
@@ -45,6 +48,19 @@ def read(file: Path) -> dict[str, dict[str, Any]]:
             f"{file} is not a file of progress; move it away, and run the cells with your answers once more: "
             "they begin a new one"
         ) from None
+
+
+def text(file: Path, follow: bool = True) -> str:
+    """The text of a file that is one: no pipe, which would be waited for, and none that fills the memory.
+
+    With follow=False no link either. ValueError where it is something else.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(file, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0)), "rb") as opened:
+        about = os.fstat(opened.fileno())
+        if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST:
+            raise ValueError(f"{file} is no file of text")
+        return opened.read(LARGEST).decode("utf-8")
 
 
 def parsed(text: str) -> dict[str, dict[str, Any]]:
@@ -60,7 +76,7 @@ def parsed(text: str) -> dict[str, dict[str, Any]]:
 
 
 def note(file: Path, exercise: str, answer: Any, right: bool) -> None:
-    """Keep an answer. The file is whole at any moment: it is written under another name, then moved."""
+    """Keep an answer. The file is whole at any moment, and nothing is left of one that cannot be written."""
     with _alone(file):
         every = read(file)
         entry = every.setdefault(exercise, {})
@@ -69,9 +85,7 @@ def note(file: Path, exercise: str, answer: Any, right: bool) -> None:
         entry["answer"] = answer
         if right:
             entry["passed"] = answer
-        temporary = file.with_name(f".{file.name}.{os.getpid()}")
-        temporary.write_text(json.dumps({"exercises": every}, indent=1, sort_keys=True), encoding="utf-8")
-        os.replace(temporary, file)
+        write_whole(file, json.dumps({"exercises": every}, indent=1, sort_keys=True).encode())
 
 
 @contextmanager
