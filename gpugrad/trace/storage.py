@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..array import MAX_ELEMENTS
 from ..errors import GpugradError
 from ..source import KINDS, Buffer, Site
 from ..source.layout import BASES, Base, Record
@@ -88,11 +90,17 @@ def _launch(n: int, x: dict[str, Any], held: Any) -> LaunchTrace:
     buffers = tuple(_info(n, b, held) for b in x["buffers"])
     if len(columns) and (columns.site.max() >= len(sites) or columns.buffer.max() >= len(buffers)):
         raise ValueError("its events name places that it does not have")
-    items, lines = int(np.prod(plain["global_size"])), plain["source"].count("\n") + 1
+    if not all(isinstance(plain[name], str) for name in ("kernel", "source", "device", "file")):
+        raise ValueError("its names are no texts")
+    items, lines = math.prod(plain["global_size"]), plain["source"].count("\n") + 1
+    if not 0 <= items <= MAX_ELEMENTS:
+        raise ValueError(f"it has {items:,} work-items")
     if len(columns) and (columns.item.max() >= items or columns.kind.max() >= len(KINDS) or columns.buffer.min() < -1):
         raise ValueError("its events name work-items or kinds that there are not")
     if not all(1 <= s.line <= lines for s in sites):
         raise ValueError("its places are not in its source")
+    if not all(isinstance(getattr(s, f.name), int if f.type == "int" else str) for s in sites for f in fields(s)):
+        raise ValueError("its places are told by what is neither a number nor a text")
     args = {k: held[key][()] if (key := f"{n}/args/{k}") in held else v for k, v in x["args"].items()}
     return LaunchTrace(args=args, sites=sites, buffers=buffers, columns=columns, **plain)
 

@@ -125,3 +125,18 @@ def test_a_file_whose_places_are_not_in_its_source_is_damaged(tmp_path):
     Trace([short]).save(tmp_path / "t.npz")
     with pytest.raises(gg.GpugradError, match="places are not in its source"):
         load(tmp_path / "t.npz")
+
+
+BAD = {
+    "a site's name": lambda t: {"sites": tuple(dataclasses.replace(s, name=None) for s in t.sites)},
+    "a file that is a number": lambda t: {"file": 5},
+    "more work-items than an int numbers": lambda t: {"global_size": (10**12,)},
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_file_that_somebody_changed_is_damaged_and_breaks_nothing_later(what, tmp_path):
+    launch = filled()[0]
+    Trace([dataclasses.replace(launch, **BAD[what](launch))]).save(tmp_path / "t.npz")
+    with pytest.raises(gg.GpugradError, match="is not a saved trace, or is damaged"):
+        load(tmp_path / "t.npz")
