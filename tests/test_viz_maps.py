@@ -1,6 +1,8 @@
 """Which cell goes into which: the figures of im2col and col2im against loops in NumPy."""
 
+import errno
 import json
+import os
 from itertools import product as every
 
 import numpy as np
@@ -199,3 +201,16 @@ def test_a_window_that_is_none_is_refused_by_name():
     for bad in (None, 2.5, "x", float("nan")):
         with pytest.raises((ValueError, TypeError), match="conv2d: kernel_size is"):
             viz.conv2d().choose(kernel=bad)
+
+
+def test_a_page_that_cannot_be_written_leaves_the_one_before_whole(tmp_path, monkeypatch):
+    figure, file = viz.im2col(), tmp_path / "im2col.html"
+    before = figure.save(file).read_bytes()
+
+    def full(opened):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        figure.save(file)
+    assert file.read_bytes() == before and list(tmp_path.iterdir()) == [file]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import GpugradError
+from ..serialize import write_whole
 from .page import fragment, page, quoted, style
 
 try:
@@ -88,7 +89,7 @@ class Figure(anywidget.AnyWidget):
         if path.suffix not in (".html", ".htm"):
             raise ValueError(f"save: path is {str(path)!r}; a figure is saved as a page, so end it in .html")
         name = re.sub(r"\W+", "-", path.stem)
-        path.write_text(page(self.data["title"], self.fragment(f"figure-{name}")), encoding="utf-8")
+        write_whole(path, page(self.data["title"], self.fragment(f"figure-{name}")).encode())
         return path
 
 
