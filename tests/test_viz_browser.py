@@ -538,3 +538,75 @@ def test_the_frame_of_the_minimap_is_dragged_to_the_last_columns(browser, tmp_pa
         tab.mouse.move(box["x"] + box["width"] - 1, box["y"] + box["height"] / 2, steps=4)
         tab.mouse.up()
         assert "–99 of 100" in where.inner_text() and 99 in cells(tab, 1)
+
+
+def test_no_two_cells_of_a_page_have_one_id(browser, tmp_path):
+    path = tmp_path / "two.html"
+    path.write_text(page_of("two", *(viz.pooling().fragment(name) for name in "ab")), encoding="utf-8")
+    with page(browser, path.as_uri()) as tab:
+        tab.locator("#b .gg .say").wait_for(state="attached")
+        ids = tab.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+        assert len(ids) == len(set(ids)) > 80
+
+
+def test_arrows_choose_among_options(browser, tmp_path):
+    with page(browser, saved(viz.pooling(), tmp_path)) as tab:
+        checked = "[...document.querySelectorAll('[aria-checked=true]')].map(e => e.getAttribute('aria-label')).join()"
+        tab.get_by_role("radio", name="stride 2").focus()
+        press(tab, "ArrowRight")
+        assert "stride 3" in tab.evaluate(checked)
+        press(tab, "ArrowRight")  # round to the first, on the figure that was drawn anew
+        assert "stride 1" in tab.evaluate(checked)
+        assert tab.evaluate("document.activeElement.getAttribute('aria-label')") == "stride 1"
+
+
+def test_a_longer_sentence_does_not_move_the_graph(browser, tmp_path):
+    w = gg.tensor([[1.0, 2.0]], requires_grad=True)
+    figure = viz.graph((w * w).sum(), {"w": w})
+    boxes = [{**b, "value": "many values " * 20} if b["kind"] == "leaf" else b for b in figure.data["boxes"]]
+    figure.data = {**figure.data, "boxes": boxes}
+    with page(browser, saved(figure, tmp_path), width=390) as tab:
+        root, height = tab.locator(".graph"), "document.querySelector('.gg .say').clientHeight"
+        for _ in range(3):
+            tab.get_by_role("button", name="zoom in").click()
+        root.focus()
+        seen, was = root.get_attribute("viewBox").split()[2:], tab.evaluate(height)
+        press(tab, "ArrowUp", 2)
+        tab.wait_for_timeout(200)
+        assert tab.evaluate(height) > was
+        assert root.get_attribute("viewBox").split()[2:] == seen  # as near as before
+
+
+def test_what_is_marked_in_the_source_is_right_behind_characters_of_two_units(browser, tmp_path):
+    text = "// 𝑦 = 2𝑥 🙂\n__kernel void k(__global float *x) { x[0] *= 2; }"
+    x = gg.Array.from_numpy(np.ones(1, "f4"))
+    with gg.trace() as t:
+        gg.kernel(text)(x, global_size=1)
+    with page(browser, saved(viz.stepper(t), tmp_path)) as tab:
+        assert tab.locator(".src mark").all_text_contents() == ["x[0]"]
+
+
+def test_a_launch_that_took_no_time_is_drawn(browser, tmp_path):
+    with gg.profile() as p:
+        gg.kernels.elementwise("exp", gg.Array.from_numpy(np.ones(8, "f4")))
+    p.launches[0] = dataclasses.replace(p.launches[0], end=p.launches[0].start)
+    with page(browser, saved(viz.timeline(p), tmp_path)) as tab:  # fails on an error in the console
+        assert tab.locator(".timeline .launch").count() == 1 and "NaN" not in sentence(tab)
+
+
+def test_private_memory_that_is_left_is_told_as_in_python(browser, tmp_path):
+    text = """__kernel void k(__global float *x) {
+      int i = get_global_id(0) + 4;
+      float own[2] = {1, 2}, *p = own, *none = 0;
+      own[i] = p[i] = none[0] = 1;
+      x[0] = own[0];
+    }"""
+    x = gg.Array.from_numpy(np.ones(1, "f4"))
+    with gg.trace() as t:
+        gg.kernel(text)(x, global_size=1)
+    figure = viz.stepper(t)
+    with page(browser, saved(figure, tmp_path)) as tab:
+        tab.locator("input[type=range]").focus()
+        for figure.step in range(4):
+            assert sentence(tab) == figure.describe().partition(": ")[2]
+            press(tab, "ArrowRight")

@@ -168,6 +168,30 @@ def test_an_access_outside_says_how_many_there_are():
     )
 
 
+ASTRAY = """__kernel void k(__global float *x) {
+  int i = get_global_id(0) + 4;
+  float own[2] = {1, 2}, *p = own, *none = 0;
+  own[i] = 1;
+  p[i] = 1;
+  none[0] = 1;
+  x[0] = own[0];
+}"""
+
+
+def test_private_memory_that_is_left_is_no_address_in_no_buffer():
+    x, said = gg.zeros(1), []
+    with gg.trace() as t:
+        gg.kernel(ASTRAY)(x, global_size=1)
+    figure = viz.stepper(t)
+    for figure.step in range(3):
+        said.append(figure.describe().partition(": ")[2])
+    assert said == [
+        "Work-item 0 uses index 4 in own[i], which is outside.",
+        "Work-item 0 leaves private memory in p[i]: it goes to element 4 of 2. The access was left out.",
+        "Work-item 0 leaves private memory in none[0]: its pointer leads to no variable. The access was left out.",
+    ]
+
+
 def test_an_overflow_is_said_where_it_happens():
     text = """__kernel void square(__global const float *a, __global float *o) {
   int i = get_global_id(0);
@@ -206,6 +230,11 @@ def test_a_launch_without_events_and_a_trace_of_several_are_refused(product):
         viz.stepper(product[1])
     with pytest.raises(AttributeError, match="its figures are"):
         _ = viz.steper
+
+
+def test_a_report_stands_for_its_launch(product):
+    report = product[0].report()
+    assert viz.stepper(report).launch is viz.memory(report).launch is product[0]
 
 
 def test_a_position_that_does_not_exist_is_refused(product):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SAYS = {
     "load": "reads", "store": "writes", "atomic": "updates", "barrier": "waits at the barrier", "branch": "decides",
-    "assign": "sets", "row": "leaves its row in", "private": "leaves", "fuel": "was still looping",
+    "assign": "sets", "row": "leaves a row", "private": "leaves private memory", "fuel": "was still looping",
 }  # fmt: skip
 
 draw: Callable[[LaunchTrace, int, int], bool] | None = None
@@ -51,8 +51,8 @@ def step_text(launch: LaunchTrace, n: int, row: np.void, variables: dict[str, fl
     elif kind == "branch":
         text += f": {'yes' if row['value'] else 'no'}"
     elif kind in ("row", "private"):
-        text += f" {cell(launch, row)}"
-    if row["fault"]:
+        text += f" {astray(launch, row)}"
+    elif row["fault"]:
         text += f"   ({row['fault']}: not done)"
     if variables:
         text += "   [" + "  ".join(f"{k} = {v:.6g}" for k, v in variables.items()) + "]"
@@ -60,6 +60,17 @@ def step_text(launch: LaunchTrace, n: int, row: np.void, variables: dict[str, fl
     column, end = int(row["column"]), min(int(row["end"]), len(code) + 1)
     mark = " " * (column - 1) + "^" * max(1, end - column)
     return f"{text}\n  {int(row['line']):4d} | {code}\n       | {mark}"
+
+
+def astray(launch: LaunchTrace, row: np.void) -> str:
+    """An index outside a row or a private array, or a pointer out of private memory; and what was done about it."""
+    site, n = launch.sites[row["site"]], int(row["bits"])
+    if row["kind"] == "row":
+        end = "it lands in another row"
+    else:
+        end = "not done" if site.name == "pointer" else "element 0 was used instead"
+    where = f"index {row['index']} of {n}" if n else "it leads to no variable"
+    return f"in {site.text}: {where}   (outside: {end})"
 
 
 def cell(launch: LaunchTrace, row: np.void) -> str:

@@ -9,12 +9,13 @@ import traitlets
 
 from .. import data as datasets
 from ..device import current_device
+from ..errors import GpugradError
 from ..models import course_cnn
 from .figure import Figure
 from .network import check_network, percent, shown
 from .page import script
 from .still import INK, MUTED, drawing, text
-from .words import unpack
+from .words import pack, unpack
 
 LEAD = "Draw with the mouse or a finger, or take one of the recorded digits. The network answers at every stroke."
 NO_NUMBER = "The network gives no number (NaN): look for the first layer that is empty."
@@ -31,7 +32,7 @@ class Digit(Figure):
         self.model, self.examples = model, examples
         self.image = examples[choice]
         head = {
-            "title": "Draw a digit", "lead": LEAD, "drawn": False,
+            "title": "Draw a digit", "lead": LEAD, "drawn": False, "examples": pack(examples.reshape(-1), "u1"),
             "caption": f"The numbers are the network's own, computed on {current_device()}.",
         }  # fmt: skip
         super().__init__(data={**head, **shown(model, self.image)}, choice=choice)
@@ -54,14 +55,15 @@ class Digit(Figure):
         self.data = {**self.data, **shown(self.model, self.image), "drawn": True}
 
     def _asked(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
-        """A stroke, or a recorded digit, from the browser. The answer goes back as a message, not as a new figure."""
-        if content.get("ask") == "image":
-            self.image = unpack({"type": "u1", "data": content["pixels"]})[:784].reshape(28, 28)
-        elif content.get("ask") == "example":
-            self.image = self.examples[int(content["digit"]) % 10]
-        else:
+        """What is on the pad, from the browser. The answer goes back as a message, to the view that asked."""
+        if content.get("ask") != "image":
             return
-        self.send({"seen": shown(self.model, self.image)})
+        self.image = unpack({"type": "u1", "data": content["pixels"]})[:784].reshape(28, 28)
+        try:
+            answer: dict[str, Any] = {"seen": shown(self.model, self.image)}
+        except (ValueError, TypeError, GpugradError) as error:
+            answer = {"error": str(error)}
+        self.send({**answer, "view": content.get("view")})
 
     def probabilities(self) -> np.ndarray:
         """The network's ten, of what is on the pad; NaN where it gives no number."""

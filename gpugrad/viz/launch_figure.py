@@ -7,6 +7,7 @@ from typing import Any
 import traitlets
 
 from ..trace.launch import LaunchTrace
+from ..trace.report import Report
 from ..trace.session import Trace
 from .figure import Figure
 from .page import script
@@ -95,7 +96,9 @@ class LaunchFigure(LaunchView):
 
 
 def one_launch(function: str, launch: Any) -> LaunchTrace:
-    """What a user gives as a launch: one, or a trace that holds one."""
+    """What a user gives as a launch: one, a trace that holds one, or the report on one."""
+    if isinstance(launch, Report):
+        return launch.launch
     if isinstance(launch, Trace):
         if len(launch) != 1:
             raise ValueError(
@@ -109,13 +112,13 @@ def one_launch(function: str, launch: Any) -> LaunchTrace:
     return launch
 
 
-def stepper(launch: LaunchTrace | Trace, *, title: str | None = None, lead: str | None = None) -> LaunchFigure:
+def stepper(launch: LaunchTrace | Trace | Report, *, title: str | None = None, lead: str | None = None) -> LaunchFigure:
     """Any recorded launch, a step at a time: the source with the running expression marked, the buffers as grids.
 
-    launch: `t.launches[i]` of `with gg.trace() as t:`, or a trace of one launch. Record with `watch="*"` to see private
-    variables too. Large arrays are cropped, and events beyond 50,000 are fetched when you choose a work-item of their
-    group. `.work_item` and `.step` hold where you are, `.describe()` says it in words, `.save("page.html")` writes a
-    page that works without a kernel. ValueError if the launch holds no events.
+    launch: `t.launches[i]` of `with gg.trace() as t:`, a trace of one launch, or a report on one. Record
+    with `watch="*"` to see private variables too. Large arrays are cropped, and events beyond 50,000 are fetched when
+    you choose a work-item of their group. `.work_item` and `.step` hold where you are, `.describe()` says it in words,
+    `.save("page.html")` writes a page that works without a kernel. ValueError if the launch holds no events.
     """
     launch = one_launch("stepper", launch)
     file = launch.file if launch.file and not launch.file.startswith("<") else "your own text"

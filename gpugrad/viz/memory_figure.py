@@ -138,7 +138,7 @@ class Memory(Figure):
 def memory(launch: Any) -> Memory:
     """How well a kernel uses memory: which segments and banks 32 neighbours touch, place by place, request by request.
 
-    launch: `t.launches[i]` of `with gg.trace() as t:`, or a trace of one launch. `.place` and `.request` hold where you
-    are. ValueError where the launch touched no memory.
+    launch: `t.launches[i]` of `with gg.trace() as t:`, a trace of one launch, or a report on one. `.place`
+    and `.request` hold where you are. ValueError where the launch touched no memory.
     """
     return Memory(one_launch("memory", launch))

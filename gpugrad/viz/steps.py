@@ -251,6 +251,10 @@ class Steps:
 
     def _fault(self, step: Step, who: str) -> str:
         site = self.t.sites[step.site]
+        if step.kind == "private" and site.name == "pointer":
+            n = int(step.value[0])
+            where = f"it goes to element {step.index[0]} of {n}" if n else "its pointer leads to no variable"
+            return f"{who} leaves private memory in {site.text}: {where}. The access was left out."
         if step.kind in ("row", "private"):
             return f"{who} uses index {step.index[0]} in {site.text}, which is outside."
         end = "Nothing was read: 0 was used." if step.kind == "load" else "Nothing was written."

@@ -339,6 +339,34 @@ def test_the_stepper_shows_line_cells_and_variables(capsys):
     assert "no recorded step" in capsys.readouterr().out
 
 
+ASTRAY = """__kernel void k(__global float *x) {
+  int i = get_global_id(0) + 4;
+  __local float tile[2][4];
+  float own[2] = {1, 2}, *p = own, *none = 0;
+  tile[0][i] = 1;
+  own[i] = 1;
+  p[i] = 1;
+  none[0] = 1;
+  x[0] = own[0];
+}"""
+
+
+def test_the_stepper_says_where_a_row_or_private_memory_is_left(capsys):
+    x = gg.zeros(1)
+    with gg.trace() as t:
+        gg.kernel(ASTRAY)(x, global_size=1)
+    t.play()
+    lines = [line.split(": ", 1)[1] for line in capsys.readouterr().out.splitlines() if line.startswith("step")]
+    assert lines == [
+        "leaves a row in tile[0][i]: index 4 of 4   (outside: it lands in another row)",
+        "writes tile[1, 0] = 1",
+        "leaves private memory in own[i]: index 4 of 2   (outside: element 0 was used instead)",
+        "leaves private memory in p[i]: index 4 of 2   (outside: not done)",
+        "leaves private memory in none[0]: it leads to no variable   (outside: not done)",
+        "writes x[0] = 1",
+    ]
+
+
 def test_save_and_load(tmp_path, added):
     t, *_ = added
     t.save(tmp_path / "t.npz")

@@ -13,7 +13,16 @@ export function choice(label, options, get, set, closed = () => null) {
     };
     return button(text, `${label} ${text}`, pick, { role: "radio" });
   });
-  const name = { class: "seg", role: "radiogroup", "aria-label": label };
+  const arrows = e => {
+    const way = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[e.key];
+    if (!way) return;
+    e.preventDefault();
+    const open = buttons.filter(b => !b.disabled);
+    const next = open[(open.indexOf(e.target) + way + open.length) % open.length];
+    next.focus();
+    next.click();
+  };
+  const name = { class: "seg", role: "radiogroup", "aria-label": label, onkeydown: arrows };
   const el = html("span", name, html("span", {}, label), ...buttons);
   const update = () =>
     buttons.forEach((b, k) => {

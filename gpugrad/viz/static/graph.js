@@ -169,7 +169,12 @@ function draw(model, el) {
   };
   open();
   point(last);
-  const size = new ResizeObserver(open);
+  let width = el.clientWidth;
+  const size = new ResizeObserver(() => {
+    if (el.clientWidth === width) return; // a sentence of more lines is no reason to lose one's place
+    width = el.clientWidth;
+    open();
+  });
   size.observe(el);
   return () => size.disconnect();
 }

@@ -2,7 +2,8 @@
 import { html, svg, quiet, CELL, SMALL } from "./core.js";
 import { minimap } from "./minimap.js";
 
-let made = 0;
+/** For ids: each figure is a module of its own, and a page holds several. */
+const fresh = () => (window.gpugradGrids = (window.gpugradGrids ?? 0) + 1);
 const GAP = 6;
 const PLANE_GAP = 10;
 
@@ -33,7 +34,7 @@ export function grid(given) {
   const [ph, pw] = pad;
   const [TH, TW] = [H + 2 * ph, W + 2 * pw];
   const [bh, bw] = block ?? [Infinity, Infinity];
-  const id = "gg" + ++made;
+  const id = "gg" + fresh();
   const live = !!(onpoint || onpick);
   const flat = shape.length < 2;
   const tall = cols && W && Array.isArray(cols(0));

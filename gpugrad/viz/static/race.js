@@ -79,7 +79,7 @@ function draw(model, el) {
         ? `phase ${a.phase}`
         : `phases ${ends
             .map(e => e.phase)
-            .sort()
+            .sort((x, y) => x - y)
             .join(" and ")}`;
     const title = html("div", { class: "space" }, html("b", {}, same), ", in no known order");
     lanes.replaceChildren(title, ...ends.map((e, k) => lane(e, k, name)));

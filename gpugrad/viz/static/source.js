@@ -58,6 +58,10 @@ export function source(text, keep, label) {
     row.className = "ln" + (marks.length ? " at" : "");
     row.replaceChildren(...(out.length ? out : [" "]));
   };
+  // Python counts characters; JavaScript counts one beyond the first 65,536 of Unicode as two.
+  const units = [0];
+  for (const c of text) units.push(units.at(-1) + c.length);
+  const placed = m => ({ ...m, start: units[m.start], end: units[m.end] });
   let lit = [];
   for (const n of rows.keys()) draw(n, []);
   return {
@@ -66,7 +70,7 @@ export function source(text, keep, label) {
     count: rows.size,
     show(marks) {
       const hit = new Map();
-      for (const m of marks)
+      for (const m of marks.map(placed))
         starts.forEach((s, n) => {
           if (rows.has(n) && m.end > s && m.start < s + lines[n].length) hit.set(n, [...(hit.get(n) ?? []), m]);
         });

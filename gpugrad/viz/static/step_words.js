@@ -28,6 +28,11 @@ function overflow(s) {
 
 function fault(s, who, bufs) {
   const bad = { v: "x", t: "✕ " + VERB[s.k] };
+  if (s.k === "private" && s.site.name === "pointer") {
+    const where = s.v[0] ? `it goes to element ${s.i[0]} of ${s.v[0]}` : "its pointer leads to no variable";
+    const end = `: ${where}. The access was left out.`;
+    return say(who, { v: "x", t: "✕ leaves" }, " private memory in ", { code: s.site.text }, end);
+  }
   if (s.k === "row" || s.k === "private")
     return say(who, bad, ` index ${s.i[0]} in `, { code: s.site.text }, ", which is outside.");
   const end = s.k === "load" ? "Nothing was read: 0 was used." : "Nothing was written.";

@@ -68,7 +68,8 @@ function fetcher(model, r, complain) {
         ? `Fetching the steps of ${r.gname(r.group(w))} …`
         : `The steps of ${r.who(w)} are not on this page: only those of other groups were kept.`,
     );
-  return { bring, absent, stop: () => model.off("msg:custom", heard) };
+  const forget = () => (waiting = null);
+  return { bring, absent, forget, stop: () => model.off("msg:custom", heard) };
 }
 
 /** The slider and its buttons. strip() draws the signs and phases of the steps below it. */
@@ -122,6 +123,7 @@ function draw(model, el) {
   const vars = variables(d);
   const groups = fetcher(model, r, error => line.set(say(error)));
   const put = n => {
+    if (r.has(r.group(at.w))) groups.forget(); // who steps on does not want to be taken elsewhere later
     at.step = n;
     at.keep();
     paint();
@@ -129,6 +131,7 @@ function draw(model, el) {
   const pl = stepPlayer(d, r, at, put);
   const choose = w => {
     pl.stop();
+    groups.forget();
     if (r.has(r.group(w))) {
       at.choose(w);
       at.keep();
@@ -189,6 +192,7 @@ function draw(model, el) {
       return;
     }
     pl.stop();
+    groups.forget();
     if (!r.has(r.group(w)) && model.get("live")) groups.bring(r.group(w), show);
     show();
   };

@@ -38,7 +38,7 @@ function families(launches) {
 
 /** The bars over time, for a page of this width -> the bars. */
 function drawBars(root, launches, rows, width) {
-  const end = Math.max(...launches.map(t => t.at + t.us));
+  const end = Math.max(1e-3, ...launches.map(t => t.at + t.us)); // a coarse clock may have seen no time go by
   const X = us => NAMES + (us / end) * (width - NAMES - 8);
   const bottom = rows.length * ROW;
   const line = d => svg("path", { class: "lat", d });
