@@ -1,8 +1,10 @@
 """The buttons for Binder and Colab, and the cell that sets a Colab machine up, run on files of the test's."""
 
 import contextlib
+import errno
 import importlib.util
 import io
+import os
 import re
 import shutil
 from pathlib import Path
@@ -157,3 +159,16 @@ def test_without_a_gpu_the_cell_says_so_and_names_no_driver(tmp_path, monkeypatc
     commands, said = run_cell(tmp_path, monkeypatch, library=False)
     assert len(commands) == 3 and said.startswith("There is no GPU here")
     assert not (tmp_path / "etc").exists()
+
+
+def test_a_full_disk_leaves_every_file_as_it_was_or_whole(copy, monkeypatch):
+    first = copy / "notebooks" / "00_first_kernel.ipynb"
+    before = contents(copy)
+
+    def full(opened):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        tool.write(copy, ADDRESS)
+    assert contents(copy) == before and nbformat.read(first, as_version=4).cells

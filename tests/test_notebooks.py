@@ -4,6 +4,7 @@ That their output is what running them gives is nbval's business: `make nbval`.
 """
 
 import importlib.util
+import os
 import re
 from pathlib import Path
 
@@ -217,3 +218,20 @@ def test_a_solved_lesson_runs_to_its_end_and_is_solved(path, tmp_path, monkeypat
     nbclient.NotebookClient(solved(path), timeout=300, kernel_name="python3", resources=resources).execute()
     known = progress.read(tmp_path / progress.NAME)
     assert {number for number, entry in known.items() if "passed" in entry} == set(asked(path))
+
+
+def test_a_run_that_fails_or_finds_the_disk_full_leaves_the_notebook_as_it_was(tmp_path, monkeypatch):
+    tool_, path = tool(), tmp_path / "one.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")]), path)
+    before = path.read_bytes()
+    with pytest.raises(Exception, match="ZeroDivisionError"):
+        tool_.execute(path)
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+
+    def full(opened):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        tool_.write_notebook(nbformat.v4.new_notebook(), path)
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]

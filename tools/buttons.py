@@ -16,6 +16,8 @@ from pathlib import Path
 
 import nbformat
 
+from gpugrad.serialize import write_whole
+
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- buttons: made by tools/buttons.py -->", "<!-- end of the buttons -->"
 FIRST = "00_first_kernel.ipynb"
@@ -68,11 +70,11 @@ def write(root: Path, address: str) -> None:
     """Write everything that holds the address."""
     for name, change in (("pyproject.toml", with_address), ("README.md", with_buttons)):
         path = root / name
-        path.write_text(change(path.read_text(encoding="utf-8"), address), encoding="utf-8")
+        write_whole(path, change(path.read_text(encoding="utf-8"), address).encode())
     first = root / "notebooks" / FIRST
     notebook = nbformat.read(first, as_version=4)
     notebook.cells[0].source = with_buttons(notebook.cells[0].source, address)
-    nbformat.write(notebook, first)
+    write_whole(first, nbformat.writes(notebook).encode() + b"\n")
     folder = root / "colab"
     folder.mkdir(exist_ok=True)
     for path in sorted((root / "notebooks").glob("*.ipynb")):

@@ -17,6 +17,7 @@ import nbformat
 from nbclient import NotebookClient
 
 from gpugrad.course import lessons
+from gpugrad.serialize import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "notebooks"
@@ -45,9 +46,12 @@ def execute(path: Path) -> None:
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             output.get("data", {}).pop(WIDGET_VIEW, None)  # it holds an id that is new in each run
-    temporary = path.with_suffix(".part")
-    nbformat.write(notebook, temporary)
-    os.replace(temporary, path)
+    write_notebook(notebook, path)
+
+
+def write_notebook(notebook: nbformat.NotebookNode, path: Path) -> None:
+    """Write a notebook whole, or leave the one that is there: it may hold a day's work."""
+    write_whole(path, nbformat.writes(notebook).encode() + b"\n")
 
 
 def map_of_lessons(prefix: str) -> str:
@@ -74,9 +78,9 @@ def write_maps() -> None:
             for cell in notebook.cells:
                 if BEGIN in cell.source:
                     cell.source = with_map(cell.source, prefix)
-            nbformat.write(notebook, path)
+            write_notebook(notebook, path)
         else:
-            path.write_text(with_map(path.read_text(encoding="utf-8"), prefix), encoding="utf-8")
+            write_whole(path, with_map(path.read_text(encoding="utf-8"), prefix).encode())
 
 
 def main(names: list[str]) -> None:
