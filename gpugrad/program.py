@@ -376,7 +376,10 @@ def _kernel(
             return program, cl.Kernel(program, name)
         except cl.Error as error:
             names = program.kernel_names.replace(";", ", ") or "none"
-            raise GpugradError(f"there is no kernel {name!r} in {file}; its kernels are: {names}") from error
+            why = f"its kernels are: {names}"
+            if f"_cl_{name}" in names:  # in PoCL such a name is a macro
+                why = f"{name} is a built-in function of OpenCL C, so give the kernel another name"
+            raise GpugradError(f"there is no kernel {name!r} in {file}; {why}") from error
 
 
 @dataclass
