@@ -47,17 +47,17 @@ class CustomKernel:
             ) from None
         if name is not None and not isinstance(name, str):
             raise TypeError(f"kernel: name is {name!r}; it is the name of a kernel in the source, or None")
-        if name is None:
+        if name is None or not _KERNEL.search(source):
             found = _names(source, current_device())
             if not found:
                 why = no_kernel(source)
                 needs = "it needs '__kernel void NAME(...)'" + (f": {why}" if why else "")
                 raise ValueError(f"kernel: the source holds no kernel; {needs}")
-            if len(found) > 1:
+            if name is None and len(found) > 1:
                 raise ValueError(
                     f"kernel: the source holds {len(found)} kernels ({', '.join(found)}); say which with name="
                 )
-            name = found[0]
+            name = name or found[0]
         self.source, self.name = source, name
         self.arguments = {n: Argument.parse(n, text) for n, text in (arguments or {}).items()}
         self._checked: dict[Any, set[tuple[int, ...]]] = {}  # sizes and shapes: the whole numbers that came with them

@@ -353,6 +353,28 @@ def test_a_file_of_progress_that_cannot_be_read_is_kept_and_told(capsys, own_pro
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes in folders and /dev/full need Unix")
+class Broken:
+    def __repr__(self):
+        raise KeyError("no")
+
+    __array__ = __str__ = __repr__
+
+
+def deep():
+    found = []
+    for _ in range(5000):
+        found = [found]
+    return found
+
+
+@pytest.mark.parametrize("answer", [Broken(), 10**5000, deep(), ["x" * 5000]], ids=["own", "huge", "deep", "long"])
+def test_an_answer_that_cannot_be_written_is_a_wrong_answer(answer, capsys, own_progress):
+    for number in ("02.1", "00.3"):
+        course.check(number, answer)
+        said = capsys.readouterr().out
+        assert said.startswith(number) and "not saved" not in said and len(said) < 500
+
+
 def test_a_pipe_in_the_place_of_progress_is_not_waited_for(capsys, own_progress):
     os.mkfifo(own_progress)
     course.check("00.1", [1024, 64, 128])
@@ -413,6 +435,9 @@ def test_show_gives_a_kernel_with_the_comment_above_it_from_its_file():
     assert "/* p -= lr (g + weight_decay p) */" in lines[1] and "void sgd_element(" in lines[2]
     with pytest.raises(ValueError, match="no kernel 'serial'; it has reduce_serial"):
         course.show("reduce.cl", "serial")
+    for file in ("nope", "../course/grade.py", 5):
+        with pytest.raises(ValueError, match=r"the files of kernels are argmax.cl"):
+            course.show(file)
 
 
 # magics
@@ -430,6 +455,19 @@ def shell():
 def test_a_kernel_cell_makes_a_kernel(shell):
     shell.run_cell("%%kernel add\n" + SOURCE).raise_error()
     assert shell.user_ns["add"].name == "add"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (SOURCE.replace("add", "sub"), "there is no kernel 'add'"),
+        (SOURCE.replace("__kernel ", ""), "the word __kernel before void"),
+        ("def add(x):\n    x[0] = 1", "this looks like Python"),
+    ],
+)
+def test_a_kernel_cell_without_its_kernel_says_so_and_the_notebook_goes_on(body, says, shell, capsys):
+    shell.run_cell(f"%%kernel add\n{body}").raise_error()
+    assert says in capsys.readouterr().out
 
 
 def test_a_kernel_cell_that_does_not_compile_says_so_and_the_notebook_goes_on(shell, capfd):
@@ -467,6 +505,11 @@ def test_a_word_is_explained_in_any_case_and_in_the_plural(capsys):
     assert "course.explain() lists the words" in capsys.readouterr().out
     course.explain()
     assert "barrier, barrier divergence" in capsys.readouterr().out
+
+
+def test_a_word_that_is_none_is_refused():
+    with pytest.raises(TypeError, match="explain: word is 5"):
+        course.explain(5)
 
 
 def test_each_kind_of_mistake_is_in_the_glossary():

@@ -18,6 +18,8 @@ def words() -> dict[str, str]:
 
 def meaning(word: str) -> str:
     """The definition of a word, or the words that come close."""
+    if not isinstance(word, str):
+        raise TypeError(f'explain: word is {word!r}; it is a word, such as course.explain("barrier")')
     known = {w.lower(): w for w in words()}
     if not word:
         return ", ".join(words())

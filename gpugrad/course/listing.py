@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import re
 
 
@@ -23,6 +24,9 @@ def show(file: str, name: str | None = None) -> Listing:
     """
     from ..program import source_text
 
+    there = sorted(p.name for p in importlib.resources.files("gpugrad.kernels").iterdir() if p.name.endswith(".cl"))
+    if file not in there:
+        raise ValueError(f"show: file is {file!r}; the files of kernels are {', '.join(there)}")
     text = source_text(file)
     lines = text.split("\n")
     if name is None:
@@ -30,8 +34,8 @@ def show(file: str, name: str | None = None) -> Listing:
     else:
         at = [i for i, line in enumerate(lines) if re.match(rf"(__kernel|inline|void)\b.*\b{re.escape(name)}\(", line)]
         if not at:
-            there = re.findall(r"^__kernel void (\w+)", text, re.MULTILINE)
-            raise ValueError(f"show: {file} has no kernel {name!r}; it has {', '.join(there)}")
+            kernels = re.findall(r"^__kernel void (\w+)", text, re.MULTILINE)
+            raise ValueError(f"show: {file} has no kernel {name!r}; it has {', '.join(kernels)}")
         start = at[0]
         end = next(i for i in range(start, len(lines)) if lines[i] == "}")
         if start and lines[start - 1].rstrip().endswith("*/"):

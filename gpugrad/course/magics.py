@@ -21,7 +21,7 @@ def register() -> None:
 def kernel_cell(shell: Any, line: str, cell: str) -> None:
     """`%%kernel 02.3`: the text below is the answer to an exercise. `%%kernel add`: it becomes the kernel `add`."""
     from ..custom import kernel
-    from ..errors import KernelBuildError
+    from ..errors import GpugradError
     from . import check
 
     name = line.strip()
@@ -32,8 +32,8 @@ def kernel_cell(shell: Any, line: str, cell: str) -> None:
     else:
         try:
             shell.user_ns[name] = kernel(cell, name)
-        except KernelBuildError as error:
-            print(error)  # the compiler's sentences say all; a traceback of our own code only hides them
+        except (GpugradError, ValueError) as error:
+            print(error)  # the sentences say all; a traceback of our own code only hides them
 
 
 def answer_cell(shell: Any, line: str, cell: str) -> None:

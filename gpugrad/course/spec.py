@@ -55,7 +55,7 @@ class Exercise:
 
     def plain(self, answer: Any) -> Any:
         """The answer as numbers, text and lists, for the file of progress; of anything else, its repr."""
-        return answer if isinstance(answer, str) else repr(answer)
+        return answer if isinstance(answer, str) else shown(answer)
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class Prediction(Exercise):
         try:
             kept = np.asarray(answer).tolist()
             json.dumps(kept)
-        except (TypeError, ValueError):
-            return repr(answer)  # a ragged list, a set, a complex number
+        except Exception:  # a ragged list, a set, a complex number, an object that cannot be asked
+            return shown(answer)
         return kept
 
     def examine(self, answer: Any) -> Verdict:
@@ -91,6 +91,8 @@ class Prediction(Exercise):
             given = np.asarray(answer)
         except ValueError:
             return Verdict(False, f"{self.id}: give {_form(truth)}; the lists in your answer differ in length.")
+        except Exception:  # an object of the student's own may raise anything
+            return Verdict(False, f"{self.id}: give {_form(truth)}; your answer is {shown(answer)}.")
         plain = given.dtype.kind in "biufU"
         if plain and _fits(given, truth):
             return Verdict(True, f"{self.id} is right. {self.why}")
@@ -98,7 +100,7 @@ class Prediction(Exercise):
             if plain and _fits(given, wrong):
                 return Verdict(False, f"{self.id}: not what happens. {sentence}")
         if _is_text(given) != _is_text(truth) or not plain:
-            return Verdict(False, f"{self.id}: give {_form(truth)}; your answer is {answer!r}.")
+            return Verdict(False, f"{self.id}: give {_form(truth)}; your answer is {shown(answer)}.")
         if given.shape != truth.shape:
             return Verdict(False, f"{self.id}: give {_form(truth)}; your answer is {_form(given)}.")
         if given.ndim:
@@ -106,6 +108,15 @@ class Prediction(Exercise):
             place = ", ".join(map(str, first))
             return Verdict(False, f"{self.id}: not what happens; look at element {place} of your answer again.")
         return Verdict(False, f"{self.id}: {given.item()!r} is not what happens. {_nudge(self.id)}")
+
+
+def shown(answer: Any) -> str:
+    """An answer as Python writes it, if it can be written, and not too long."""
+    try:
+        text = repr(answer)
+    except Exception:  # a number of thousands of digits, a list in a list in a list ..., an object's own mistake
+        return f"an object of type {type(answer).__name__} that cannot be written"
+    return text if len(text) <= 300 else f"{text[:300]} ..."
 
 
 def _fits(given: np.ndarray, wrong: Any) -> bool:
