@@ -8,7 +8,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 
-from .slips import slip
+from .slips import ALONE, slip
 
 # clang (PoCL, Oclgrind, AMD, Intel, Apple): "input.cl:3:7: error: message", PoCL: "error: /tmp/x.cl:3:7: message";
 # NVIDIA: "<kernel>:3:7: error: message". Of a built-in function PoCL says where its own macro stands, too.
@@ -48,6 +48,8 @@ def explain(log: str, source: str, skip: int = 0, file: str = "<your kernel>", c
             if name not in named:
                 told.append(remedy)
             named.add(name)
+            if name == ALONE:
+                break
     if not told:
         return f"{file} does not compile. The compiler says:\n{log.strip()}"
     return f"{file} does not compile:\n" + "\n".join(told)

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 
 _DIRECTIVES = "define|elif|else|endif|error|if|ifdef|ifndef|include|line|pragma|undef|warning"
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
+_DECLARATION = re.compile(r"\s*(?:const\s+)?(?:int|uint|float|double|half)\d*\s+\w+\s*=")
+_BRANCH = re.compile(r"\s*(?:\}?\s*(?:else\s+)?(?:if|for|while)\b.*\)|\}?\s*else)$")
+ALONE = "a declaration alone"  # what the compiler says behind it follows from it
 _COMMENT = re.compile(r"/\*.*?(?:\*/|$)|//.*")
 
 
@@ -159,6 +162,11 @@ SLIPS = (
     Slip("len", r"\blen\s*\(", "implicit|undeclared", "An array in C does not know its length: the kernel needs it as "
          "an argument, such as int n."),
     Slip("x[r][c]", r"(\w+)\s*\[([^\[\]]+)\]\s*\[([^\[\]]+)\]", "subscripted", _flat),
+    Slip("a slice", r"\[[^\]?]*:[^\]]*\]", "expected", "C has no slices: a work-item deals with one element, or a loop "
+         "goes through several."),
+    Slip("a vector in one place", "", r"assigning to .* incompatible type '[^']*(?:float|int)(\d+)'",
+         lambda _, message: f"A vector of {message[1]} goes to memory by vstore{message[1]}(v, 0, p), where p is the "
+         "place of its first number."),
     Slip("a float's atomic", r"\batom(?:ic)?_\w+", "ambiguous|no matching", "Atomic functions are for int and uint, by "
          "an address such as &out[0]: of floats, add those of a group first."),
     Slip("abs", "", "call to 'abs' is ambiguous", "abs is for whole numbers: of a float, write fabs(x)."),
@@ -219,7 +227,9 @@ def slip(message: str, lines: list[str], line: int) -> tuple[str, str]:
         if 1 <= at <= len(lines) and _divides(lines[at - 1]):
             here = "here" if at == line else f"in line {at}"
             return "//", f"// begins a comment in C: write / {here}, which divides whole numbers without a rest."
-    code = _COMMENT.sub("", _QUOTED.sub('""', lines[line - 1])).rstrip() if 1 <= line <= len(lines) else ""
+    code = _code(lines, line)
+    if message == "expected expression" and _DECLARATION.match(code) and _BRANCH.match(_code(lines, line - 1)):
+        return ALONE, "Behind if, for or else without braces stands one statement, and no declaration: write { ... }."
     for each in SLIPS:
         found, said = re.search(each.code, code), re.search(each.message, message)
         if found and said:
@@ -227,6 +237,11 @@ def slip(message: str, lines: list[str], line: int) -> tuple[str, str]:
             if remedy:
                 return each.name, remedy
     return "", ""
+
+
+def _code(lines: list[str], line: int) -> str:
+    """A line, counted from 1, without its comments and what is in quotes."""
+    return _COMMENT.sub("", _QUOTED.sub('""', lines[line - 1])).rstrip() if 1 <= line <= len(lines) else ""
 
 
 def _divides(line: str) -> bool:

@@ -82,6 +82,8 @@ WRITTEN = {
         ("out[i] = x[r][c];", "write x[r * COLUMNS + c]", 0),
         ("out[r + 1][c] = x[i];", "write out[(r + 1) * COLUMNS + c]", 0),
     ],
+    "a slice": [("out[i : i + 4] = 1;", "C has no slices", 0), ("out[i] = x[::-1];", "C has no slices", 0)],
+    "a vector in one place": [("float4 v = 1;\n  out[i] = v;", "by vstore4(v, 0, p)", 1)],
     "a float's atomic": [("atomic_add(&out[0], x[i]);", "are for int and uint", 0)],
     "abs": [("out[i] = abs(x[i]);", "write fabs(x)", 0)],
     "max(x, 0)": [
@@ -162,6 +164,13 @@ def test_a_mistake_that_is_no_such_slip_gets_no_remedy():
     for lines in ("out[i] = exp(x[i];", "int i = 0;", "out[i] = x[i] + (;"):
         told = said(lines).split("\n")
         assert [line for line in told[1:] if not line.startswith(" ")] == [told[1]] and "^" in told[3]
+
+
+@pytest.mark.skipif(not POCL, reason="the messages are PoCL's compiler's")
+def test_a_declaration_behind_an_if_without_braces_is_told_alone():
+    for head in ("if (i < n)", "for (int k = 0; k < n; k++)", "if (i < n)\n    out[i] = 0;\n  else"):
+        told = said(f"{head}\n    float v = x[i];\n    out[i] = v * v;")
+        assert told.endswith("write { ... }.") and "undeclared" not in told
 
 
 def test_a_variable_of_ones_own_is_no_word_misspelt():

@@ -3,6 +3,7 @@
 - A private variable that is read before anything was stored in it, on each way that leads there. Its value is what
   happened to lie there: often 0, and right until it matters.
 - `a[r, c]`, which C takes for `a[c]`.
+- `0 <= h < H`, which in C compares the outcome of `0 <= h`, 0 or 1, with H; with parentheses it may be meant.
 - A `printf` whose pattern does not fit what it is given: `%s` with a number takes the process down.
 - An atomic function on an argument that is declared const: it writes there.
 - A function that shall return something, and has no `return`.
@@ -36,6 +37,8 @@ def refuse(unit: Unit, functions: Iterable[tree.Function]) -> None:
         for node in tree.walk(f.body):
             if isinstance(node, tree.Index):
                 _index(unit, node)
+            elif isinstance(node, tree.Binary):
+                _chain(unit, node)
             elif isinstance(node, tree.Call) and node.name == "printf":
                 _printf(unit, node)
             elif isinstance(node, tree.Call) and opencl.ATOMIC.match(node.name) and node.args:
@@ -55,6 +58,17 @@ def _index(unit: Unit, e: tree.Index) -> None:
             f"elements, write {name}[{row} * COLUMNS + {column}]",
             unit.tokens[e.t0], Mistake,
         )  # fmt: skip
+
+
+def _chain(unit: Unit, e: tree.Binary) -> None:
+    first, orders = e.left, ("<", "<=", ">", ">=")
+    if e.op in orders and isinstance(first, tree.Binary) and first.op in orders:
+        a, b, c = (_text(unit, x) for x in (first.left, first.right, e.right))
+        reason = (
+            f"{_text(unit, e)} compares the outcome of {_text(unit, first)}, which is 0 or 1, with {c}: write "
+            f"{a} {first.op} {b} && {b} {e.op} {c}"
+        )
+        raise unit.source.error(reason, unit.tokens[e.t0], Mistake)
 
 
 def _atomic(unit: Unit, e: tree.Call) -> None:

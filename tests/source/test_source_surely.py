@@ -14,6 +14,23 @@ def told(lines, above=""):
     return error.value
 
 
+CHAINS = {
+    "0 <= i < n": "0 <= i && i < n",
+    "n > i >= 0": "n > i && i >= 0",
+    "i + 1 < n < 2 * n": "i + 1 < n && n < 2 * n",
+}
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_a_chain_of_comparisons_is_refused_and_told_as_two(chain):
+    assert told(f"if ({chain}) o[i] = 1;").reason.endswith(f"write {CHAINS[chain]}")
+
+
+def test_comparisons_in_parentheses_and_side_by_side_are_not_refused():
+    for right in ("(0 < i) < n", "i < n && n > 0", "i < n == n > 0", "1 << i < n", "i < n ? 1 : 0"):
+        survey(f"{HEAD}if ({right}) o[i] = 1;\n}}", "k")
+
+
 UNSET = {
     "a sum": "float s;\nfor (int j = 0; j < n; j++) s += a[j];\no[i] = s;",
     "in a condition": "int found;\nif (found) o[i] = 1;",
