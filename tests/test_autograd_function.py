@@ -153,3 +153,48 @@ def test_a_backward_that_returns_the_wrong_thing_is_named(device, result, error,
 
     with pytest.raises(error, match=f"Wrong.backward {match}"):
         Wrong.apply(leaf([1.0, 2.0])).sum().backward()
+
+
+def test_an_output_that_nothing_depends_on_has_a_gradient_of_zeros_or_none_where_that_is_asked_for(device):
+    seen = []
+
+    class Twins(gg.Function):
+        @staticmethod
+        def forward(ctx, x, materialize):
+            ctx.set_materialize_grads(materialize)
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            seen.append(h)
+            return g * 2, None
+
+    x = leaf([1.0, 2.0])
+    for materialize in (True, False):
+        Twins.apply(x, materialize)[0].sum().backward()
+    assert seen[0].tolist() == [0, 0] and seen[1] is None and x.grad.tolist() == [4, 4]
+    with pytest.raises(TypeError, match="set_materialize_grads: value is 1; it must be True or False"):
+        Twins.apply(x, 1)
+
+
+def test_a_gradient_on_another_device_is_refused(device):
+    """A second context on the same device is as far away as another device is."""
+    elsewhere = gg.tensor([1.0, 2.0], device=gg.Device(device.number, device.cl_device))
+
+    class Astray(gg.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return elsewhere
+
+    x = leaf([1.0, 2.0])
+    for y in (Astray.apply(x), Astray.apply(-x)):
+        with pytest.raises(gg.AutogradError, match=r"Astray\.backward returned a gradient on .* for an input on"):
+            y.sum().backward()
+    for y in (x, -x):
+        with pytest.raises(ValueError, match=r"backward: the gradient is on .*; put both on one"):
+            y.backward(elsewhere)
+    assert x.grad is None

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from samples import Launches
 
 import gpugrad as gg
 from gpugrad.autograd import ops
@@ -80,6 +81,16 @@ def test_max_pooling_keeps_indices_only_and_average_pooling_nothing(device, rng)
     x = gg.tensor(rng.standard_normal((1, 1, 4, 4)), requires_grad=True)
     (indices,) = ops.max_pool2d(x, 2).grad_fn.saved_tensors
     assert indices.dtype == gg.int32 and ops.avg_pool2d(x, 2).grad_fn.saved_tensors == ()
+
+
+def test_the_backward_of_a_maximum_is_one_launch(device, rng):
+    """Its indices have no gradient, and nobody fills memory with zeros for one."""
+    x = gg.tensor(rng.standard_normal((2, 3, 4, 4)), requires_grad=True)
+    for y in (ops.max_pool2d(x, 2), x.max(1).values):
+        g = gg.ones(*y.shape, dtype=y.dtype)
+        with Launches() as launches:
+            gg.grad(y, x, g)
+        assert len(launches) == 1
 
 
 def test_functional_has_them():

@@ -112,6 +112,8 @@ def _roots(tensors: Sequence[Tensor], gradients: Sequence[Any], name: str) -> li
             raise ValueError(
                 f"{name}: the gradient is {g.dtype}{g.shape}; it must be like the tensor, {t.dtype}{t.shape}"
             )
+        elif g.device is not t.device:
+            raise ValueError(f"{name}: the gradient is on {g.device}, the tensor on {t.device}; put both on one")
         roots.append((edge(t), g))
     return roots
 
@@ -195,7 +197,7 @@ class _Run:
         # Memory that something else refers to as well must not become anybody's .grad without a copy. What a Function
         # of the user's gives may be held elsewhere; the package's own give new memory, or what came in.
         ours = node.function.__module__.startswith("gpugrad.")
-        taken = {g.array.block for g in incoming}
+        taken = {g.array.block for g in incoming if g is not None}
         if not self.retain:
             node.free()
         for target, need, result in zip(node.edges, mask, results, strict=True):
@@ -213,9 +215,12 @@ class _Run:
         return target in wanted or (self.useful is not None and target[0] in self.useful)
 
     @staticmethod
-    def incoming(node: Node, i: int, slots: dict[int, tuple[Tensor, bool]]) -> Tensor:
+    def incoming(node: Node, i: int, slots: dict[int, tuple[Tensor, bool]]) -> Tensor | None:
+        """The gradient of output `i`; zeros, or None where the node asked for that, if none arrived."""
         if i in slots:
             return slots[i][0]
+        if not node.materialize_grads:
+            return None
         from . import ops
 
         shape, dtype, device = node.outputs[i]
@@ -239,15 +244,17 @@ def _check(node: Node, target: Any, result: Any) -> None:
     if not isinstance(result, Tensor):
         raise TypeError(f"{node.name}.backward returned {type(result).__name__}; a gradient is a tensor or None")
     if isinstance(target, Tensor):
-        shape, dtype = target.shape, target.dtype
+        shape, dtype, device = target.shape, target.dtype, target.device
     else:
-        shape, dtype, _ = target[0].outputs[target[1]]
+        shape, dtype, device = target[0].outputs[target[1]]
     if result.shape != shape:
         raise AutogradError(
             f"{node.name}.backward returned a gradient of shape {result.shape} for an input of shape {shape}"
         )
     if result.dtype != dtype:
         raise AutogradError(f"{node.name}.backward returned a {result.dtype} gradient for a {dtype} input")
+    if result.device is not device:
+        raise AutogradError(f"{node.name}.backward returned a gradient on {result.device} for an input on {device}")
 
 
 def _leading_to(targets: list[Any], wanted: dict[Any, Any]) -> set[Node]:

@@ -10,6 +10,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from ..errors import AutogradError
+from ..kernels.checks import boolean
 from .mode import _enabled
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Node:
         self._to_save: tuple[Any, ...] = ()
         self._saved: tuple[Saved | None, ...] | None = ()
         self._non_differentiable: tuple[Any, ...] = ()
+        self.materialize_grads = True
 
     @property
     def name(self) -> str:
@@ -90,6 +92,10 @@ class Node:
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """These outputs of forward need no gradient (indices, masks)."""
         self._non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros, or None (False), for an output that nothing depends on."""
+        self.materialize_grads = boolean("set_materialize_grads", "value", value)
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:

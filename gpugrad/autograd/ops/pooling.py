@@ -21,6 +21,7 @@ class MaxPool2d(Function):
         ctx.shape, ctx.window = x.shape, window
         out, indices = (Tensor._wrap(a) for a in M.max_pool2d(x.array, *window))
         ctx.mark_non_differentiable(indices)
+        ctx.set_materialize_grads(False)
         ctx.save_for_backward(indices)
         return out, indices
 

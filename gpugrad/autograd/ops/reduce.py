@@ -90,6 +90,7 @@ class Along(Function):
         ctx.dim, ctx.shape = dim, x.shape
         values, indices = (Tensor._wrap(a) for a in extremum(op, x.array, dim, keepdim))
         ctx.mark_non_differentiable(indices)
+        ctx.set_materialize_grads(False)
         ctx.save_for_backward(indices)
         return values, indices
 
