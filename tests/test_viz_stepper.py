@@ -122,6 +122,14 @@ def test_a_notebook_keeps_the_first_frame_as_an_image_that_needs_no_trust(produc
     assert text.endswith("it steps, and shows what this first frame leaves out.</p>")
 
 
+def test_the_first_frame_is_that_of_the_work_item_that_was_chosen(product):
+    figure = viz.stepper(product[0])
+    before = figure.first_frame()
+    figure.work_item = 5
+    sentence = figure.describe()
+    assert sentence.startswith("Step 1 of ") and sentence.split(" reads ")[0] in figure.first_frame() != before
+
+
 def test_no_name_stands_in_two_of_the_modules_that_are_joined():
     """The browser gets one text: two modules with a name in common would not even parse."""
     sources = [path.read_text(encoding="utf-8") for path in Path(viz.__file__).parent.glob("*_figure.py")]

@@ -70,11 +70,11 @@ class LaunchView(Figure):
         return f"Step {n + 1} of {len(steps)}: {self.steps.sentence(self.work_item, n)}"
 
     def first_frame(self) -> str:
-        s, item = self.steps, self.steps.first()
+        s, item = self.steps, self.work_item
         steps = s.of(item)
         touched = {(steps[0].buffer, i): SIGN.get(steps[0].kind, "") for i in steps[0].index} if steps else {}
         pictures = [self._picture(b, touched) for b in range(len(self.launch.buffers))]
-        sentence = f"Step 1 of {len(steps)}: {s.sentence(item, 0)}" if steps else ""
+        sentence = f"Step 1 of {len(steps)}: {s.sentence(item, 0)}" if steps else s.idle(item)
         return still(self.data["title"], f"{self.head()}. {sentence}", pictures, s.caption(""))
 
     def _picture(self, b: int, touched: dict[tuple[int, int], str]) -> Picture:
