@@ -19,6 +19,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton"]
 html_theme = "furo"
 html_title = f"gpugrad {release}"
 html_static_path = ["_static"]
+html_css_files = ["pictures.css"]
 exclude_patterns = ["_build", "api/generated"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
