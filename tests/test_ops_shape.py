@@ -262,3 +262,14 @@ def test_the_family_of_a_permutation_can_be_swapped_under_a_tensor(device):
     with K.use_kernels(transpose="tiled"), Launches() as launches:
         same(x.T, sample((5, 3)).T)
     assert [launch.kernel.name for launch in launches] == ["transpose_tiled"]
+
+
+def test_the_size_of_an_axis_that_is_not_there_is_told_in_a_sentence(device):
+    x = ops.zeros(2, 3)
+    assert (x.size(0), x.size(-1)) == (2, 3)
+    with pytest.raises(IndexError, match="size: dim is 2; an input of 2 dimensions has dim -2 to 1"):
+        x.size(2)
+    with pytest.raises(IndexError, match="size: dim is 0, and the tensor is 0-d; it has no axes"):
+        ops.zeros().size(0)
+    with pytest.raises(TypeError, match=r"size: dim is 1\.0; it must be an integer"):
+        x.size(1.0)

@@ -12,7 +12,7 @@ from ..array import Array, Shape
 from ..device import Device
 from ..dtypes import computed_in, float32, is_float
 from ..errors import AutogradError
-from ..kernels.checks import boolean
+from ..kernels.checks import axis, boolean
 from ..kernels.elementwise import copy
 from .function import _tensor_classes
 from .sharing import share
@@ -98,7 +98,12 @@ class Tensor:
         return self.array.size
 
     def size(self, dim: int | None = None) -> Any:
-        return self.shape if dim is None else self.shape[dim]
+        """The shape, or the number of elements along `dim`; IndexError where there is no such axis."""
+        if dim is None:
+            return self.shape
+        if not self.shape:
+            raise IndexError(f"size: dim is {dim!r}, and the tensor is 0-d; it has no axes")
+        return self.shape[axis("size", dim, self.ndim)]
 
     def __len__(self) -> int:
         if not self.shape:
