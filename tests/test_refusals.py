@@ -41,7 +41,7 @@ CASES = {
     "the size of an input": (
         lambda: K.avg_pool2d_backward(array(1, 1, 1, 1), 3, 2), TypeError, "avg_pool2d_backward: input_size is 3",
     ),
-    "indices of no Array": (lambda: K.max_pool2d_pick(array(1, 1, 2, 2), 3), TypeError, "pick: indices is a int"),
+    "indices of no Array": (lambda: K.max_pool2d_pick(array(1, 1, 2, 2), 3), TypeError, "pick: indices is an int"),
     "options that are text": (
         lambda: K.cross_entropy(array(2, 3), array(2, dtype=np.int32), None, "sum"), TypeError, "options is 'sum'",
     ),

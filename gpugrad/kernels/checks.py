@@ -141,4 +141,5 @@ def axes(function: str, dim: Any, ndim: int) -> tuple[int, ...]:
 
 
 def _kind(a: Any) -> str:
-    return "a " + type(a).__name__ if a is not None else "None"
+    name = type(a).__name__
+    return "None" if a is None else f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
