@@ -33,9 +33,11 @@ def as_dtype(dtype: object, argument: str = "dtype") -> np.dtype:
         found = np.dtype(dtype)  # type: ignore[call-overload]
     except TypeError:
         found = None
-    # np.dtype(None) means float64 to NumPy, and a forgotten argument to everybody else.
-    if dtype is None or found not in C_NAME:
-        raise TypeError(f"{argument} is {dtype!r}; gpugrad has float16, float32, float64, int32, uint8 and bool")
+    # np.dtype(None) means float64 to NumPy, and a forgotten argument to everybody else; an array means its own type.
+    an_array = hasattr(dtype, "__array__") and not isinstance(dtype, type)
+    if dtype is None or an_array or found not in C_NAME:
+        given = f"a {type(dtype).__name__}" if an_array else repr(dtype)
+        raise TypeError(f"{argument} is {given}; gpugrad has float16, float32, float64, int32, uint8 and bool")
     return found
 
 

@@ -266,6 +266,11 @@ def test_a_first_backward_launches_only_what_is_wanted(device):
         (lambda x, v: F.batch_norm(gg.ones(2, 3), gg.ones(3), None), ValueError, "go together"),
         (lambda x, v: F.batch_norm(gg.ones(2, 3), None, None, 3.0, training=True), TypeError, "weight is float"),
         (lambda x, v: F.batch_norm(gg.ones(2, 3), None, None, training=True, momentum="x"), TypeError, "momentum"),
+        (
+            lambda x, v: F.batch_norm(gg.ones(2, 3), None, None, training=True, eps=10**400),
+            ValueError,
+            "eps has 401 dig",
+        ),
     ],
 )
 def test_wrong_arguments_are_refused(device, call, error, message):

@@ -14,6 +14,10 @@ from gpugrad.device import Device
 from gpugrad.nn import init
 
 
+class Foreign:
+    """A tensor of another library."""
+
+
 class Block(nn.Module):
     """A module inside, a parameter of its own, and buffers."""
 
@@ -81,6 +85,13 @@ def test_attributes_are_replaced_and_deleted():
         (lambda b: b.register_buffer("x", 3), TypeError, "must be a Tensor"),
         (lambda b: b.register_buffer("x.y", gg.ones(3)), ValueError, "without a dot"),
         (lambda b: b.add_module("", nn.ReLU()), ValueError, "without a dot"),
+        (lambda b: b.add_module("me", b), ValueError, "me is this module itself, or holds it; a module has no loops"),
+        (lambda b: setattr(b, "up", nn.Sequential(b)), ValueError, "up is this module itself, or holds it"),
+        (
+            lambda b: b.load_state_dict({"scale": Foreign()}, strict=False),
+            TypeError,
+            r"test_nn_module\.Foreign; it must",
+        ),
         (lambda b: b.missing, AttributeError, "Block has no attribute 'missing'"),
         (lambda b: nn.Module()(1), NotImplementedError, "forward"),
         (lambda b: nn.Parameter([1.0]), TypeError, "must be a tensor"),
@@ -92,6 +103,14 @@ def test_attributes_are_replaced_and_deleted():
 def test_mistakes_are_named(change, error, message):
     with pytest.raises(error, match=message):
         change(Block())
+
+
+def test_a_mask_is_not_dropped_from_a_state(device):
+    layer = nn.Linear(2, 1, bias=False)
+    before = layer.weight.tolist()
+    with pytest.raises(TypeError, match=r"load_state_dict: weight: the data is a masked array"):
+        layer.load_state_dict({"weight": np.ma.array([[1.0, 2.0]], mask=[[False, True]])})
+    assert layer.weight.tolist() == before
 
 
 def test_a_module_that_forgot_super_init_is_told():
@@ -405,6 +424,11 @@ def test_gains_are_those_of_pytorch(name, param):
         (lambda: init.kaiming_normal_(gg.zeros(3, 3), mode="fan"), ValueError, "mode is 'fan'"),
         (lambda: init.kaiming_normal_(gg.zeros(3, 3), nonlinearity="swish"), ValueError, "nonlinearity is 'swish'"),
         (lambda: init.calculate_gain("leaky_relu", "x"), TypeError, "slope"),
+        (lambda: init.calculate_gain("leaky_relu", 10**400), ValueError, "param has 401 digits"),
+        (lambda: init.kaiming_normal_(gg.zeros(3, 3), a=math.inf), ValueError, "param is inf"),
+        (lambda: init.xavier_uniform_(gg.zeros(3, 3), "x"), TypeError, "xavier_uniform_: gain is a str"),
+        (lambda: init.xavier_normal_(gg.zeros(3, 3), 10**400), ValueError, "xavier_normal_: gain has 401 digits"),
+        (lambda: init.xavier_normal_(gg.zeros(3, 3), -1), ValueError, "gain is -1.0; it must be 0 or more"),
         (lambda: init.uniform_(np.zeros(3)), TypeError, "must be a tensor"),
         (lambda: init.uniform_(gg.zeros(3), 1, 0), ValueError, "low"),
         (lambda: init.normal_(gg.zeros(3, dtype=gg.int32)), TypeError, "int32"),

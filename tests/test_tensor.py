@@ -131,6 +131,17 @@ def test_requires_grad_is_checked_when_it_is_set(device):
         (x * 2).requires_grad = False
 
 
+def test_to_takes_another_tensors_type_and_an_array_is_no_dtype(device):
+    x, half = gg.tensor([1, 2]), gg.ones(3, dtype=gg.float16)
+    assert x.to(half).dtype == gg.float16
+    assert x.to(half).device is half.device
+    for wrong in (half, half.array, np.ones(2, np.float32), np.float32(2)):
+        with pytest.raises(TypeError, match=f"dtype is a {type(wrong).__name__}; gpugrad has float16"):
+            gg.zeros(2, dtype=wrong)
+    with pytest.raises(TypeError, match="dtype is a Tensor"):
+        gg.tensor([1, 2], half)  # what stands second is the dtype
+
+
 def test_repr_is_pytorchs_in_form(device):
     assert repr(gg.tensor([1.0, 2.5])) == "tensor([1. , 2.5])"
     assert repr(gg.tensor([1, 2])) == "tensor([1, 2])"

@@ -100,6 +100,8 @@ class Module:
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a module under a name."""
+        if isinstance(module, Module) and any(inside is self for inside in module.modules()):
+            raise ValueError(f"{type(self).__name__}: {name} is this module itself, or holds it; a module has no loops")
         self._register(name, module, self._modules, Module)
 
     def _register(self, name: str, value: Any, place: dict[str, Any], kind: type) -> None:
@@ -292,8 +294,9 @@ def _host(name: str, value: Any) -> np.ndarray:
     if isinstance(value, Tensor):
         return value.array.numpy()
     if isinstance(value, (Array, np.ndarray)):
-        return np.asarray(value)
-    raise TypeError(f"load_state_dict: {name} is {_kind(value)}; it must be a tensor or an array")
+        return value if isinstance(value, np.ndarray) else value.numpy()
+    kind = _kind(value) if type(value).__module__ == "builtins" else f"{type(value).__module__}.{_kind(value)}"
+    raise TypeError(f"load_state_dict: {name} is {kind}; it must be a tensor or an array, of gpugrad or NumPy")
 
 
 def _cast(name: str, host: np.ndarray, dtype: np.dtype) -> np.ndarray:

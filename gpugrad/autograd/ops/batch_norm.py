@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from ... import kernels as K
-from ...dtypes import computed_in, is_float
-from ...kernels.checks import boolean
+from ...dtypes import computed_in, float64, is_float
+from ...kernels.checks import boolean, number_for
 from ...kernels.elementwise import copy
 from ..function import Function
 from ..mode import is_grad_enabled
@@ -100,8 +100,7 @@ def batch_norm(
     """
     _check(input, running_mean, running_var, weight, bias)
     for name, value in (("momentum", momentum), ("eps", eps)):
-        if not isinstance(value, (int, float)):
-            raise TypeError(f"batch_norm: {name} is {value!r}; it must be a number")
+        value = number_for("batch_norm", name, value, float64)
         if not math.isfinite(value) or (name == "eps" and value < 0):
             raise ValueError(f"batch_norm: {name} is {value}; it must be finite{', 0 or more' * (name == 'eps')}")
     if not boolean("batch_norm", "training", training):

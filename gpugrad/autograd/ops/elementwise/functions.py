@@ -182,8 +182,13 @@ def clone(input: Tensor) -> Tensor:
 
 
 def to(input: Tensor, dtype: Any) -> Tensor:
-    """`input` converted to `dtype`, or moved to a Device that is given instead; `input` itself if nothing changes."""
+    """`input` converted to `dtype`, or moved to a Device that is given instead; `input` itself if nothing changes.
+
+    A tensor in the place of dtype stands for its dtype and its device.
+    """
     check_tensor("to", input)
+    if isinstance(dtype, Tensor):
+        return to(to(input, dtype.device), dtype.dtype)
     if isinstance(dtype, Device):
         return input if input.device is dtype else Move.apply(input, dtype)
     dtype = as_dtype(dtype)
