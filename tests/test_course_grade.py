@@ -33,6 +33,17 @@ def results(path, **limits):
     return {n: r for n, (r, _) in one.results.items()}, one
 
 
+def test_the_table_says_in_a_line_what_the_check_said(tmp_path):
+    verdicts = {
+        "00.2": ("wrong", "00.2: k does not compile:\nk, line 3: what is n?\n    n = 1;"),
+        "00.3": ("wrong", "00.3: OUT OF BOUNDS, line 4\n  4 | x[i]"),
+    }
+    grade.write_table([grade.Graded("ann", "00_first_kernel.ipynb", verdicts)], tmp_path / "grades.csv")
+    with (tmp_path / "grades.csv").open() as file:
+        said = [row["said"] for row in csv.DictReader(file)]
+    assert said == ["00.2: k does not compile: k, line 3: what is n?", "00.3: OUT OF BOUNDS, line 4"]
+
+
 @pytest.mark.deep
 def test_what_was_answered_counts_and_not_what_was_printed(tmp_path, capsys):
     cheat = [

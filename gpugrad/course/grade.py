@@ -214,12 +214,18 @@ def write_table(graded: list[Graded], path: Path) -> None:
         rows.writerow(["student", "notebook", "exercise", "title", "result", "said", "trouble"])
         for one in graded:
             for number, (result, said) in one.results.items():
-                first = said.split("\n")[0]
-                rows.writerow([one.student, one.notebook, number, exercise(number).title, result, first, one.trouble])
+                title = exercise(number).title
+                rows.writerow([one.student, one.notebook, number, title, result, _in_one_line(said), one.trouble])
             if not one.results:
                 rows.writerow(
                     [one.student, one.notebook, "", "", "", "", one.trouble or "no exercise of the course in it"]
                 )
+
+
+def _in_one_line(said: str) -> str:
+    """The first line of a verdict; with the next one, where the first only announces it, as of a compiler's message."""
+    first, _, rest = said.partition("\n")
+    return f"{first} {rest.partition(chr(10))[0].strip()}" if first.endswith(":") and rest else first
 
 
 def summary(graded: list[Graded]) -> str:
