@@ -185,6 +185,13 @@ def test_comparisons_give_booleans(device, rng, op):
     np.testing.assert_array_equal(getattr(gg, op)(gg.tensor(x), gg.tensor(y)).numpy(), compared)
 
 
+def test_more_elements_than_half_can_count_share_the_gradient_of_their_maximum(device):
+    for largest in (lambda x: x.max(), lambda x: x.amax(0)):
+        x = gg.zeros(70_000, dtype=gg.float16, requires_grad=True)
+        largest(x).backward()
+        assert (x.grad.numpy() == np.float16(1 / 70_000)).all()
+
+
 @pytest.mark.parametrize("op", ["eq", "ne", "lt", "le", "gt", "ge"])
 def test_a_number_is_rounded_to_half_before_it_is_compared(device, op):
     """0.1 and 1/3 lie above and below their halves; 70000 is infinite as a half."""

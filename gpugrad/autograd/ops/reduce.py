@@ -77,9 +77,10 @@ class Extreme(Function):
         chosen = E.eq(x, S.reshape(result, kept))
         if ctx.nan:
             chosen = E.logical_or(chosen, E.ne(x, x))
-        chosen = E.to(chosen, x.dtype)
-        share = E.div(S.reshape(g, kept), Tensor._wrap(reduce_axes("sum", chosen.array, ctx.dims, True)))
-        return E.mul(chosen, share), None, None, None, None
+        # Booleans are counted exactly; half could not hold how many there are.
+        count = E.to(Tensor._wrap(reduce_axes("sum", chosen.array, ctx.dims, True)), computed_in(x.dtype))
+        share = E.to(E.div(E.to(S.reshape(g, kept), count.dtype), count), x.dtype)
+        return E.mul(E.to(chosen, x.dtype), share), None, None, None, None
 
 
 class Along(Function):
