@@ -128,8 +128,9 @@ class Function:
     """Subclass with two static methods and call `.apply(...)`, as in PyTorch.
 
     `forward(ctx, *args)` computes with tensors that are not recorded and returns a tensor or a tuple of them.
-    `backward(ctx, *grad_outputs)` gets one gradient tensor for each output and returns one gradient (or None) for
-    each argument of forward. Written with differentiable operations, it can itself be differentiated.
+    `backward(ctx, *grad_outputs)` gets one gradient tensor for each output (zeros for one that nothing depends on, or
+    None after `ctx.set_materialize_grads(False)`) and returns one gradient (or None) for each argument of forward.
+    Written with differentiable operations, it can itself be differentiated.
     """
 
     @staticmethod
