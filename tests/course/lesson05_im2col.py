@@ -53,5 +53,6 @@ WRONG = {
         Wrong("dilation forgotten", change("kw * DW", "kw"), says="is"),
         Wrong("only the first image", change("(n * C + c)", "c"), says="col[1, "),
         Wrong("no guard", change("l < OH * OW", "1"), says="OUT OF BOUNDS"),
+        Wrong("the height of a window for the channels", change("n * C * KH", "n * KH * KH"), says="with x (3, 4"),
     ],
 }  # fmt: skip

@@ -32,6 +32,7 @@ WRONG = {
         Wrong("negative windows", change("top >= 0 && ", ""), says="is"),
         Wrong("the last window forgotten", change("oh < OH &&", "oh < OH - 1 &&"), says="is"),
         Wrong("only one image", change("(n * C * KH * KW + k)", "k"), says="x[1, "),
+        Wrong("the height of a window for the channels", change("n * C * KH", "n * KH * KH"), says="with x (3, 4"),
         Wrong(
             "only right for square",
             change("int h = i / W, w = i % W", "int h = i / H, w = i % H"),

@@ -75,7 +75,7 @@ def _everything(rng: np.random.Generator) -> Iterator[Case]:
         ((2, 3, 5, 7), (3, 2), (2, 1), (1, 0), (1, 2)),
         ((1, 1, 4, 4), (2, 2), (1, 1), (0, 0), (1, 1)),
         ((1, 2, 9, 6), (1, 3), (3, 2), (0, 2), (1, 1)),
-        ((3, 2, 6, 5), (2, 2), (1, 2), (2, 1), (3, 1)),
+        ((3, 4, 6, 5), (2, 2), (1, 2), (2, 1), (3, 1)),  # several images, and C is not KH
     ):
         x = rng.standard_normal(shape).astype("f4")
         col = columns(x, K, S, P, D)
