@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gpugrad as gg
-from gpugrad import kernels
 from gpugrad.array import Array
+from gpugrad.kernels.unscale import unscale
 from gpugrad.nn import functional as F
 
 OPTIMIZERS = {
@@ -163,7 +163,7 @@ def test_what_half_cannot_hold_comes_through_scaled(device):
 @pytest.mark.parametrize("odd, found", [(2.0, 0), (np.inf, 1), (-np.inf, 1), (np.nan, 1)])
 def test_unscale_marks_with_1_that_something_is_infinite_or_nan(device, odd, found):
     flag = Array.from_numpy(np.zeros(1, np.int32))
-    got = kernels.unscale.unscale(Array.from_numpy(np.array([1, odd, 3], np.float32)), 0.5, flag)
+    got = unscale(Array.from_numpy(np.array([1, odd, 3], np.float32)), 0.5, flag)
     np.testing.assert_array_equal(got.numpy(), [0.5, odd / 2, 1.5])
     assert flag.numpy() == [found]
 
@@ -283,7 +283,7 @@ def test_mistakes_are_told_in_sentences(device):
         (ValueError, "takes no closure", lambda: scaler.step(optimizer, lambda: 1)),
         (ValueError, "the state has nothing", lambda: scaler.load_state_dict({})),
         (ValueError, r"found is int32\(2,\); it must be int32\(1,\)",
-         lambda: kernels.unscale.unscale(p.array, 1.0, Array.empty((2,), np.int32))),
+         lambda: unscale(p.array, 1.0, Array.empty((2,), np.int32))),
     ]  # fmt: skip
     for error, match, call in cases:
         with pytest.raises(error, match=match):
