@@ -33,6 +33,7 @@ WRONG = {
         Wrong("no ReLU thought of", change("2 / inputs", "1 / inputs"), says="the standard deviation is"),
         Wrong("not around 0", change("standard_normal", "random"), says="the mean is"),
         Wrong("always the same", change("rng.", "np.random.default_rng(0)."), says="two calls give the same"),
+        Wrong("another generator", change("rng.", "np.random."), says="draw them from rng, and from nothing else"),
         Wrong("transposed", change("standard_normal(shape)", "standard_normal(shape[::-1])"), says="asked for shape"),
     ],
     "10.6": [

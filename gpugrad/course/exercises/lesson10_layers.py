@@ -64,6 +64,9 @@ def _kaiming(kaiming: Any) -> str:
             return f"asked for shape {shape}, it returns one of shape {weight.shape}."
         if np.array_equal(weight, again):
             return "two calls give the same numbers; draw them anew from rng each time."
+        first, second = (np.asarray(kaiming(shape, np.random.default_rng(5))) for _ in range(2))
+        if not np.array_equal(first, second):
+            return "two generators with one seed give different numbers; draw them from rng, and from nothing else."
         fan = int(np.prod(shape[1:]))
         std, wanted, n = float(weight.std()), (2 / fan) ** 0.5, weight.size
         # a sample's mean is off by std / sqrt(n), its std by std / sqrt(2 n): six times that never happens
