@@ -127,7 +127,7 @@ def divergence(t: LaunchTrace) -> list[Finding]:
         b = int(mine[other[0]])
         if t.sites[site].name != "switch":
             yes = int((answers == 1).sum())
-            text = (f"in group {int(groups[0])} this is true for {counted(yes, 'work-item')} and false for "
+            text = (f"in {say.group(a)} this is true for {counted(yes, 'work-item')} and false for "
                     f"{len(mine) - yes}: "
                     f"{'true' if c.bits[a] else 'false'} for {say.who(a)}, but {'true' if c.bits[b] else 'false'} for "
                     f"{say.who(b)}.")  # fmt: skip

@@ -122,7 +122,10 @@ class Speaker:
 
     def who(self, row: int) -> str:
         local = self._numbers(int(self.c.local_id[row]), self.t.local_size)
-        return f"work-item {local} of group {self._numbers(int(self.c.group[row]), self.groups)}"
+        return f"work-item {local} of {self.group(row)}"
+
+    def group(self, row: int) -> str:
+        return f"group {self._numbers(int(self.c.group[row]), self.groups)}"
 
     def _numbers(self, flat: int, shape: tuple[int, ...]) -> str:
         """A flat number as OpenCL's dimensions; trailing dimensions of size 1 are left out."""

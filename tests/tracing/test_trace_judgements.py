@@ -138,3 +138,12 @@ def test_a_vector_past_a_private_array_is_told_by_its_first_element_outside():
         _, said = judged(text, Array.from_numpy(np.ones(1, "f4")), n, n=1, local=1)
         told = f"to element {outside} of a private array of 6 elements (0 to 5)"
         assert told in said if outside is not None else "no mistakes" in said
+
+
+def test_a_group_is_named_by_its_dimensions_wherever_it_stands():
+    text = """__kernel void k(__global float *o) {
+  if (get_group_id(1) == 1 && get_local_id(0) == 0) barrier(CLK_LOCAL_MEM_FENCE);
+}"""
+    found, said = judged(text, Array.from_numpy(np.zeros(1, "f4")), n=(4, 2), local=(2, 1))
+    assert found == [("barrier divergence", 2)]
+    assert "in group (0, 1) this is true for 1 work-item and false for 1: true for work-item 0 of group (0, 1)" in said
