@@ -65,6 +65,17 @@ class History:
     accuracy: list[float] = field(default_factory=list)  # after each epoch
     seconds: list[float] = field(default_factory=list)  # of each epoch, the test included
 
+    def check(self) -> None:
+        """Raise ValueError where this, from a file, is no history."""
+        epochs = (self.loss, self.accuracy, self.seconds)
+        if not all(isinstance(part, list) for part in (self.steps, *epochs)):
+            raise ValueError("its history is not made of lists")
+        pairs = all(isinstance(step, tuple) and len(step) == 2 for step in self.steps)
+        if not pairs or not all(type(x) in (int, float) for part in (*self.steps, *epochs) for x in part):
+            raise ValueError("its history holds something else than numbers")
+        if not len(self.loss) == len(self.accuracy) == len(self.seconds):
+            raise ValueError("its history has not the same number of epochs everywhere")
+
 
 class Run:
     """A training run, which `epoch()` takes one epoch further, and whose `state` is all it needs to go on."""
@@ -149,12 +160,17 @@ class Run:
             if state["source"] != sources:
                 raise DataError(f"{path} was trained on {state['source'][0]}, and now there are {sources[0]}")
             run.history = History(**state["history"])
+            run.history.check()
             run.model.load_state_dict(state["model"])
             run.optimizer.load_state_dict(state["optimizer"])
             run.schedule.load_state_dict(state["schedule"])
             run.scaler.load_state_dict(state["scaler"])
             default_generator.set_state(state["generator"])
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if run.schedule.last_epoch != run.done * len(run.loader):
+                raise ValueError(
+                    f"its schedule made {run.schedule.last_epoch} steps, and its history has {run.done} epochs"
+                )
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise DataError(f"{path} is not a checkpoint of this version of gpugrad train: {error}") from error
         return run
 

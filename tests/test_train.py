@@ -249,6 +249,35 @@ def test_a_checkpoint_whose_part_is_of_something_else_is_refused(few_digits, tmp
         Run.resumed(tmp_path / "c")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"accuracy": None},
+        {"accuracy": ["x"]},
+        {"loss": [0.5, 0.25]},
+        {"seconds": [True]},
+        {"steps": [1.0]},
+        {"steps": [(0.5, None)]},
+        {"loss": [], "accuracy": [], "seconds": []},  # the weights, and the schedule, are of one epoch later
+    ],
+)
+def test_a_checkpoint_with_another_history_is_refused(few_digits, tmp_path, change):
+    run = small(few_digits)
+    run.epoch(lambda *_: None)
+    state = run.state()
+    gg.save(state, tmp_path / "right")
+    assert Run.resumed(tmp_path / "right").done == 1
+    gg.save({**state, "history": {**state["history"], **change}}, tmp_path / "wrong")
+    with pytest.raises(DataError, match=r"is not a checkpoint of this version .*: its (history|schedule)"):
+        Run.resumed(tmp_path / "wrong")
+
+
+def test_a_checkpoint_without_sources_is_refused(few_digits, tmp_path):
+    gg.save({**small(few_digits).state(), "source": []}, tmp_path / "c")
+    with pytest.raises(DataError, match="is not a checkpoint of this version"):
+        Run.resumed(tmp_path / "c")
+
+
 def test_resume_without_a_checkpoint_says_to_train_first(tmp_path, capsys):
     assert cli.main(["train", "--resume", "--out", str(tmp_path)]) == 1
     assert "train without --resume first" in capsys.readouterr().err
