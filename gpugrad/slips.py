@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
+LONGEST = 400  # characters of a line that anybody wrote; on endless ones the patterns below take for ever
 _DIRECTIVES = "define|elif|else|endif|error|if|ifdef|ifndef|include|line|pragma|undef|warning"
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 _DECLARATION = re.compile(r"\s*(?:const\s+)?(?:int|uint|float|double|half)\d*\s+\w+\s*=")
@@ -230,6 +231,8 @@ def slip(message: str, lines: list[str], line: int) -> tuple[str, str]:
     code = _code(lines, line)
     if message == "expected expression" and _DECLARATION.match(code) and _BRANCH.match(_code(lines, line - 1)):
         return ALONE, "Behind if, for or else without braces stands one statement, and no declaration: write { ... }."
+    if len(code) > LONGEST:
+        code = ""
     for each in SLIPS:
         found, said = re.search(each.code, code), re.search(each.message, message)
         if found and said:

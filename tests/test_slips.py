@@ -215,6 +215,12 @@ def test_comments_and_text_in_quotes_are_no_slips():
         assert slip("expected something", [line], 1) == ("", ""), line
 
 
+def test_a_line_that_nobody_wrote_is_not_pondered_for_minutes():
+    line = "o[0] = " + "(" * 100_000 + "1" + ")" * 100_000 + ";"
+    assert slip("bracket nesting level exceeded", [line], 1) == ("", "")
+    assert slip("expected ';' after expression", [line], 1)[0] == "no semicolon"
+
+
 def test_a_line_outside_the_text_has_no_slip():
     assert slip("expected ')'", ["int a;"], 0) == slip("expected ')'", ["int a;"], 9) == ("", "")
     assert "line 7: expected ')'" in explain("x.cl:7:1: error: expected ')'", "int a;")

@@ -163,6 +163,7 @@ def _limited(step: str, work: Path, limits: Limits) -> str:
         # Read from the file that was opened: by now another thing may have its name.
         log.seek(max(0, log.seek(0, os.SEEK_END) - LAST))
         lines = log.read(LAST).decode("utf-8", "replace").strip().splitlines()
+        lines = [line for line in lines if not line.startswith("[IPKernelApp]")]  # Jupyter's own remarks
     if status is None:
         return f"stopped after {limits.seconds} seconds"
     if status == 0:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from . import opencl, tree
 from .errors import Mistake
@@ -44,7 +45,8 @@ def refuse(unit: Unit, functions: Iterable[tree.Function]) -> None:
             elif isinstance(node, tree.Call) and opencl.ATOMIC.match(node.name) and node.args:
                 _atomic(unit, node)
         if not any(isinstance(n, tree.Jump) and n.word == "goto" for n in tree.walk(f.body)):
-            _Unset(unit).run(f.body)
+            with suppress(RecursionError):  # a sum of thousands of terms, ifs within ifs: nothing is said of it
+                _Unset(unit).run(f.body)
 
 
 def _index(unit: Unit, e: tree.Index) -> None:

@@ -102,6 +102,12 @@ def test_the_message_names_the_variable_its_line_and_a_first_value():
     assert error.reason.startswith("s is read before") and error.reason.endswith("such as float s = 0;")
 
 
+def test_text_that_is_too_deep_to_follow_is_passed():
+    ifs = "".join(f"if (n > {k}) " for k in range(120))
+    for lines in (f"o[0] = {'+'.join(['1'] * 5000)};", f"{ifs} o[0] = n;"):
+        survey(f"{HEAD}{lines}\n}}", "k")
+
+
 def test_an_index_of_two_numbers_is_refused_and_told_as_C_takes_it():
     error = told("o[i, n] = a[0];")
     assert error.reason.startswith("o[i, n] is o[n] in C") and error.reason.endswith("write o[i * COLUMNS + n]")
