@@ -44,6 +44,11 @@ def page(browser, address, width=1000, allowed="file://", live=True, **options):
         tab.close()
 
 
+def saved(figure, folder):
+    """The address of the figure's page."""
+    return figure.save(folder / "figure.html").as_uri()
+
+
 def sentence(tab):
     """What the figure says now, as describe() would."""
     return tab.locator(".gg .say").first.inner_text().replace("✕ ", "").replace("\n", " ")
