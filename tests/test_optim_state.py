@@ -101,6 +101,32 @@ def test_a_state_of_another_byte_order_or_with_the_count_in_a_tensor_is_taken(de
     assert step(p, optimizer) == expected
 
 
+@pytest.mark.parametrize("rule", ["SGD", "Adam", "AdamW"])
+def test_a_state_of_pytorch_is_gone_on_from(device, rule):
+    torch = pytest.importorskip("torch", reason="the state is PyTorch's")
+    p, q = nn.Parameter(gg.ones(3)), torch.nn.Parameter(torch.ones(3))
+    settings = {"lr": 0.1, "weight_decay": 0.1, **({"momentum": 0.9} if rule == "SGD" else {})}
+    ours, theirs = getattr(optim, rule)([p], **settings), getattr(torch.optim, rule)([q], **settings)
+    for _ in range(2):
+        q.grad = torch.tensor([1.0, -2.0, 0.5])
+        theirs.step()
+    with gg.no_grad():
+        p.copy_(gg.tensor(q.detach().numpy()))
+    ours.load_state_dict(theirs.state_dict())
+    theirs.step()
+    np.testing.assert_allclose(step(p, ours), q.detach().numpy(), rtol=1e-5)  # a few roundings of float32
+
+
+def test_adam_does_not_go_on_from_pytorchs_adamw_nor_the_other_way_round(device):
+    torch = pytest.importorskip("torch", reason="the states are PyTorch's")
+    q = [torch.nn.Parameter(torch.ones(3))]
+    for ours, theirs in ((optim.Adam, torch.optim.AdamW), (optim.AdamW, torch.optim.Adam)):
+        state = theirs(q).state_dict()
+        if "decoupled_weight_decay" in state["param_groups"][0]:  # older ones do not say what they are
+            with pytest.raises(ValueError, match="a saved group has decoupled_weight_decay"):
+                ours([nn.Parameter(gg.ones(3))]).load_state_dict(state)
+
+
 @pytest.mark.parametrize(
     ("value", "error", "message"),
     [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ..kernels import optim as K
 from ..kernels.checks import boolean
@@ -18,6 +18,7 @@ class Adam(Optimizer):
     """
 
     decoupled = False
+    fixed: ClassVar = {"decoupled_weight_decay": False}
 
     def __init__(
         self,
@@ -69,6 +70,7 @@ class AdamW(Adam):
     """
 
     decoupled = True
+    fixed: ClassVar = {"decoupled_weight_decay": True}
 
     def __init__(
         self,

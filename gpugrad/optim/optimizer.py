@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,9 @@ class Optimizer:
     float16 parameters are updated in float32: the optimiser remembers a float32 copy of each ("master" in its state),
     and rounds it into the parameter (see half.py). Load a model's weights before its optimiser's state.
     """
+
+    #: What PyTorch saves as a setting, and is part of what this optimiser is.
+    fixed: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, params: Any, defaults: dict[str, Any]):
         self.defaults = defaults
@@ -225,10 +228,11 @@ class Optimizer:
         self.load_state_dict({"state": remembered, "param_groups": self.state_dict()["param_groups"]})
 
     def _own_settings(self, name: str, saved: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings of a saved group; those that this optimiser lacks may only be off (as PyTorch's "amsgrad")."""
+        """The settings of a saved group; those that this optimiser lacks are off (PyTorch's "amsgrad"), or fixed."""
         settings = {k: v for k, v in saved.items() if k != "params"}
         for key in set(settings) - set(self.defaults) - {"initial_lr"}:
-            if settings.pop(key):
+            value = settings.pop(key)
+            if value != self.fixed[key] if key in self.fixed else value:
                 raise ValueError(
                     f"{name}: a saved group has {key} {saved[key]!r}; {self._name} has {', '.join(self.defaults)}"
                 )
