@@ -45,6 +45,8 @@ class CustomKernel:
             raise ValueError(
                 f"kernel: source holds {wrong!r} at position {error.start}, half of a character; take it out"
             ) from None
+        if "\0" in source:  # a driver reads as far as there, and NVIDIA's dies of it
+            raise ValueError(f"kernel: source holds a null character at position {source.index(chr(0))}; take it out")
         if name is not None and not isinstance(name, str):
             raise TypeError(f"kernel: name is {name!r}; it is the name of a kernel in the source, or None")
         if name is None or not _KERNEL.search(source):

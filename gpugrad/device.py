@@ -62,10 +62,11 @@ class Device:
             self.context: cl.Context = cl.Context([cl_device])
         except cl.Error as error:
             if is_fatal(error):
+                kinds = {kind for i, (kind, _) in enumerate(_names(_devices or [])) if i != number}
+                other = f', or go on here on another device: gg.use_device("{min(kinds)}")' if kinds else ""
                 raise DeviceLost(
                     f"{self.name}: the driver gives this process no new context after a kernel's fault "
-                    f"({_first_line(error)}). Restart Python (in a notebook: Kernel, Restart), or go on here on "
-                    'another device: gg.use_device("cpu")'
+                    f"({_first_line(error)}). Restart Python (in a notebook: Kernel, Restart){other}"
                 ) from error
             raise NoDeviceError(f"{self.name}: its driver gives no context ({_first_line(error)})") from error
         self.queue: cl.CommandQueue = cl.CommandQueue(self.context)

@@ -66,6 +66,11 @@ def test_the_source_and_the_name_are_text():
         kernel("/* \ud800 */" + ADD)
 
 
+def test_a_null_character_is_refused_before_a_driver_reads_it():
+    with pytest.raises(ValueError, match="null character at position 3"):
+        gg.kernel("// \0\n__kernel void k(__global int *a) { a[0] = 1; }", "k")
+
+
 def test_a_kernel_of_ones_own_runs(device):
     out = Array.empty((70,))
     a = Array.from_numpy(np.arange(70, dtype=np.float32))

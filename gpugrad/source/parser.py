@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .declarations import Declarations
-from .layout import Type
+from .layout import Pointer, Type
 from .lexer import Source, Token
 from .tree import (
     Call,
@@ -63,6 +63,10 @@ class Parser(Declarations):
 
     def function(self, start: int, name: str, name_at: int, returns: Type, kernel: bool) -> Function:
         params = self.parameters()
+        for p in params if kernel else []:
+            if isinstance(p.type, Pointer) and p.type.space == "private":
+                why = "what a kernel is given lies in __global, __constant or __local memory: write one of them first"
+                raise self.source.error(f"{p.name or 'a parameter'} points to private memory: {why}", self.tokens[p.t0])
         self.attributes()
         known = {p.name: Variable(p.name, p.type, "private") for p in params if p.name}
         f = Function(start, self.i, name, name_at, self.object_type(returns, "private"), params, kernel, known)

@@ -108,6 +108,13 @@ def test_what_does_not_parse_says_where(body, line, words):
     assert caught.value.line == line
 
 
+@pytest.mark.parametrize("parameter", ["float *x", "__private float *x", "float x[3]"])
+def test_a_kernel_is_given_no_private_memory(parameter):
+    with pytest.raises(SourceError, match=r"x points to private memory.* __global") as caught:
+        instrument(f"void f(float *p) {{ p[0] = 1; }}\n__kernel void k({parameter}) {{ x[0] = 1; }}")
+    assert (caught.value.line, caught.value.column) == (2, 17)
+
+
 def test_a_kernel_that_is_not_there():
     text = "__kernel void a(__global int *x) { } __kernel void b(__global int *x) { }"
     with pytest.raises(SourceError, match=r"'c'.* a, b"):
