@@ -154,6 +154,8 @@ BAD = [
     (lambda x: x.max((0, 1)), TypeError, r"max: dim is \(0, 1\); it must be an integer"),
     (lambda x: x.amax("0"), TypeError, "amax: dim is '0'; it must be an integer"),
     (lambda x: x.argmax(1.5), TypeError, "argmax: dim is 1.5"),
+    (lambda x: x.var(correction=10**400), ValueError, "var: correction has 401 digits"),
+    (lambda x: x.add(x, alpha=10**400), ValueError, "add: alpha has 401 digits"),
     (lambda x: x.var(correction="1"), TypeError, "var: correction is '1'; it must be a number"),
     (lambda x: x.to(gg.int32).var(), TypeError, "var: input is int32"),
     (lambda x: ops.sum([1, 2]), TypeError, "sum: input is list; it must be a tensor"),

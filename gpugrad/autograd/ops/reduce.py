@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...array import Shape
-from ...dtypes import computed_in, is_float
+from ...dtypes import computed_in, float64, is_float
 from ...kernels.argmax import extremum
-from ...kernels.checks import axes, axis, boolean
+from ...kernels.checks import axes, axis, boolean, number_for
 from ...kernels.reduce import reduce, reduce_axes
 from ..function import Function
 from ..tensor import Tensor
@@ -170,6 +170,7 @@ def var(input: Tensor, dim: Dim = None, keepdim: bool = False, *, correction: fl
         raise TypeError(f"var: input is {input.dtype}; convert it with .to(gpugrad.float32) first")
     if isinstance(correction, bool) or not isinstance(correction, (int, float, np.number)):
         raise TypeError(f"var: correction is {correction!r}; it must be a number, such as 1 or 0")
+    correction = number_for("var", "correction", correction, float64)
     if not math.isfinite(correction):
         raise ValueError(f"var: correction is {correction}; it must be a finite number, such as 1 or 0")
     keepdim, dims = boolean("var", "keepdim", keepdim), axes("var", dim, input.ndim)
