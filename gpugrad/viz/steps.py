@@ -291,13 +291,13 @@ class Steps:
                 held[group] = None
                 room -= count
         return {
-            "kind": "stepper", "title": title, "lead": lead, "caption": self.caption(where), "source": t.source,
+            "title": title, "lead": lead, "caption": self.caption(where), "source": t.source,
             "keep": kept_lines(t), "kernel": t.kernel, "global": g[0], "local": g[1], "groups": g[2],
             "sites": [self.site(i) for i in range(len(t.sites))],
             "buffers": [self.buffer(b) for b in range(len(t.buffers))],
             "does": pack(self.does, "u1"), "chunks": {str(k): self.chunk(k) for k in held},
             "missing": pack_integers(np.array([g for g in groups if g not in held], "i8")),
-            "left_out": t.left_out, "counts": self.loads(), "lost": t.lost,
+            "left_out": t.left_out,
         }  # fmt: skip
 
     def site(self, i: int) -> dict[str, Any]:
