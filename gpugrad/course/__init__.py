@@ -11,9 +11,9 @@ lab.py opens the lessons, grade.py goes through a class's notebooks.
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
+from ..words import folded
 from . import magics, progress
 from .catalog import exercise, lessons
 from .catalog import solution as _solution
@@ -81,9 +81,7 @@ def saved(number: str) -> Any:
 
 
 def _say(text: str) -> None:
-    """Print a text with its sentences broken between words; lines of source, which are indented, stay whole."""
-    for line in text.split("\n"):
-        print(line if line.startswith(" ") else textwrap.fill(line, 96, break_long_words=False))
+    print(folded(text))
 
 
 magics.register()

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..kernels.ladder import variants
+from ..words import WIDTH, folded
 from . import progress
 from .catalog import exercise
 
@@ -107,11 +108,7 @@ def _choose(family: Family, text: Any, missing: str) -> tuple[Any, str]:
 
 
 def _indented(text: str) -> str:
-    """Sentences broken between words, and lines of source, which are indented already, whole."""
-    lines = (
-        line if line.startswith(" ") else textwrap.fill(line, 90, break_long_words=False) for line in text.split("\n")
-    )
-    return textwrap.indent("\n".join(lines), "    ")
+    return textwrap.indent(folded(text, WIDTH - 4), "    ")
 
 
 def _built(text: str, asked: Any) -> Any:

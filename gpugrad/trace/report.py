@@ -84,7 +84,7 @@ class Report:
         return iter(self.findings)
 
     def __repr__(self) -> str:
-        return f"<Report on {self.launch.kernel}: {len(self.findings)} findings>"
+        return f"<Report on {self.launch.kernel}: {counted(len(self.findings), 'finding')}>"
 
     def __str__(self) -> str:
         n = len(self.findings)

@@ -112,12 +112,14 @@ def test_a_report_is_plain_sentences_with_the_line_underlined():
         "Off by one: the last element is number 999. The access was left out.\n"
         "     4 |     out[i] = a[i];\n       |     ^^^^^^"
     )
+    assert repr(report) == "<Report on add: 2 findings>"
     assert "work-item 40" in report._repr_html_() and "<pre>" in report._repr_html_()
 
 
 def test_a_race_names_both_parties_and_gives_their_events():
     report = check(CASES["barrier_forgotten"])
     (f,) = report.findings
+    assert repr(report).endswith(": 1 finding>")
     assert str(f).startswith(
         "DATA RACE, line 95: work-item 0 of group 0 writes t[0] in local memory, and work-item 7 of group 0 reads it "
         "(line 96). No barrier lies between them, so either can come first. (8 cells are affected.)"
