@@ -135,6 +135,17 @@ FAMILIES = {
 }  # fmt: skip
 
 
+#: Kernels whose atomic additions come in any order where work-items run at once, so that their sums are rounded anew.
+ORDERLESS = {"col2im_scatter"}
+
+
+def alike(kernel, recorded, plain):
+    """To the last bit; sums without an order, here of at most nine numbers around 1, within their rounding."""
+    if kernel.name in ORDERLESS:
+        return np.allclose(recorded, plain, rtol=0, atol=100 * np.finfo("f4").eps)
+    return recorded.tobytes() == plain.tobytes()
+
+
 class Twice:
     """Runs each launch plain on its arrays, then recorded on the same, and compares; each form of a kernel once."""
 
@@ -157,7 +168,7 @@ class Twice:
             a.write(host)
             a.state.writer = writer
         t = record(launch, Options())
-        if any(a.numpy().tobytes() != b.tobytes() for a, b in zip(arrays, plain)):
+        if not all(alike(k, a.numpy(), b) for a, b in zip(arrays, plain)):
             self.wrong.append(f"{k.file}: {k.name} {k.defines} gives other bits recorded")
         report = report_on(t)
         if not report.ok:
