@@ -46,7 +46,11 @@ def server(folder, **variables):
             yield f"{HERE}:{port}/lab/tree/"
         finally:
             running.terminate()
-            running.wait(30)
+            try:
+                running.wait(30)
+            except subprocess.TimeoutExpired:  # it waits for a kernel that is still busy
+                running.kill()
+                running.wait()
 
 
 @contextlib.contextmanager

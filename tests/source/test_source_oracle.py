@@ -144,6 +144,9 @@ def test_the_types_of_the_sites_are_those_that_clang_gives():
                 if s.kind in ("load", "store") and s.scalar and not re.match(r"v(load|store)\d", s.text):
                     whole = BASES[s.scalar + (str(s.lanes) if s.lanes > 1 else "")].size
                     sizes = types[(s.start, s.end)]
+                    if s.name == "struct":  # it is recorded in pieces
+                        assert all(size % whole == 0 for size in sizes), (s.text, whole, sizes)
+                        continue
                     assert whole in sizes or re.search(r"(\.|->)(lo|hi|even|odd|[xyzw]+|s[\da-f]+)$", s.text), (
                         s.text,
                         whole,
