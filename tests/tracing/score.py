@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # pytest does so for the tests
+
 from tracing.test_trace_devices import ICD
 from tracing.test_trace_sanitizer import CASES, TEXT, arguments, check
 
