@@ -4,22 +4,13 @@ import threading
 
 import numpy as np
 import pytest
+from adding import ADD, floats
 
 from gpugrad.array import Array
 from gpugrad.build_errors import explain
 from gpugrad.custom import kernel
 from gpugrad.errors import KernelBuildError
 from gpugrad.program import Argument, declared, intercepting, on_launch
-
-ADD = """__kernel void add(__global const float *a, __global const float *b, __global float *out, int n) {
-  int i = get_global_id(0);
-  if (i < n) out[i] = a[i] + b[i];
-}"""
-
-
-def floats(*values):
-    return Array.from_numpy(np.array(values, np.float32))
-
 
 # Declarations
 

@@ -5,21 +5,13 @@ import weakref
 
 import numpy as np
 import pytest
+from adding import ADD, floats
 
 import gpugrad as gg
 from gpugrad.array import Array
 from gpugrad.custom import kernel
 from gpugrad.errors import GpugradError, KernelArgumentError, KernelBuildError
 from gpugrad.program import Local
-
-ADD = """__kernel void add(__global const float *a, __global const float *b, __global float *out, int n) {
-  int i = get_global_id(0);
-  if (i < n) out[i] = a[i] + b[i];
-}"""
-
-
-def floats(*values):
-    return Array.from_numpy(np.array(values, np.float32))
 
 
 def test_a_kernel_that_is_not_in_the_text_is_named_with_those_that_are(device):
