@@ -15,7 +15,8 @@ author = "The gpugrad authors"
 copyright = "2026, The gpugrad authors"
 release = version = __version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx-mathjax-offline"]  # formulas, too, need no network
+# sphinx-mathjax-offline: formulas, too, need no network.
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx-mathjax-offline"]
 html_theme = "furo"
 html_title = f"gpugrad {release}"
 html_static_path = ["_static"]
