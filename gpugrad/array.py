@@ -65,8 +65,8 @@ class Array:
                 f"an array of shape {shape} has {size:,} elements; kernels index with 32-bit int, so {MAX_ELEMENTS:,} "
                 "is the most. Work in smaller batches."
             )
-        if size < 0 or (size == 0 and any(n < 0 for n in shape)):
-            raise ValueError(f"shape is {shape}; sizes cannot be negative")
+        if size < 0 or (size == 0 and not all(0 <= n <= MAX_ELEMENTS for n in shape)):
+            raise ValueError(f"shape is {shape}; sizes cannot be negative, nor above {MAX_ELEMENTS:,}")
         if device is None:
             device = current_device()
         elif device.__class__ is not Device:

@@ -273,9 +273,9 @@ def test_mistakes_are_told_in_sentences(device):
     assert isinstance(gg.ScalerError(), RuntimeError)  # as PyTorch raises
     cases = [
         (TypeError, "init_scale is 'cuda'; it must be a number", lambda: gg.GradScaler("cuda")),
-        (ValueError, "init_scale is 0; it must be positive", lambda: gg.GradScaler(0)),
+        (ValueError, "init_scale is 0.0; float32, in which", lambda: gg.GradScaler(0)),
         (ValueError, "growth_factor is 1.0; it must be above 1", lambda: gg.GradScaler(growth_factor=1.0)),
-        (ValueError, "backoff_factor is 1.5; it must be below 1", lambda: gg.GradScaler(backoff_factor=1.5)),
+        (ValueError, "backoff_factor is 1.5; it must be above 0", lambda: gg.GradScaler(backoff_factor=1.5)),
         (ValueError, "growth_interval is 0; it must be 1 or more", lambda: gg.GradScaler(growth_interval=0)),
         (TypeError, "outputs is int", lambda: scaler.scale(3)),
         (TypeError, "outputs is int32; a loss is floating point", lambda: scaler.scale(gg.tensor(3))),

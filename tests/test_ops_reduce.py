@@ -189,5 +189,5 @@ def test_agrees_with_pytorch(device, rng, dtype):
 
 @pytest.mark.parametrize("correction", [math.nan, math.inf])
 def test_a_correction_that_is_no_number_of_elements_is_refused(device, correction):
-    with pytest.raises(ValueError, match=r"var: correction is .*; it must be a finite number"):
+    with pytest.raises(ValueError, match=r"var: correction is .*; it must be finite"):
         gg.ones(3).var(correction=correction)

@@ -134,7 +134,7 @@ def test_adam_does_not_go_on_from_pytorchs_adamw_nor_the_other_way_round(device)
         (None, TypeError, "lr is None; it must be a number"),
         (math.nan, ValueError, "lr is nan; it must be finite"),
         (-math.inf, ValueError, "lr is -inf; it must be finite"),
-        (10**400, ValueError, "lr has 1329 bits"),
+        (10**400, ValueError, "lr has 401 digits"),
     ],
 )
 @pytest.mark.parametrize("rule", RULES)
@@ -214,7 +214,7 @@ def test_a_wrong_state_of_a_scaler_is_refused_and_changes_nothing(key, value):
 
 @pytest.mark.parametrize("scale", [1e300, 1e-300, 10**400])
 def test_a_scale_beyond_float32_is_refused(scale):
-    with pytest.raises(ValueError, match="GradScaler: init_scale is"):
+    with pytest.raises(ValueError, match="GradScaler: init_scale "):
         optim.GradScaler(scale)
 
 

@@ -33,6 +33,9 @@ HUGE = 10**400
 CASES = {
     "a shape that is a number": (lambda: gg.Array.empty(3), TypeError, "Array.empty: shape is 3; it must be a tuple"),
     "a float in a shape": (lambda: gg.Array.empty((2.0,)), TypeError, r"Array.empty: shape is \(2.0,\)"),
+    "a size that no index reaches": (
+        lambda: gg.zeros(10**30, 0), ValueError, "sizes cannot be negative, nor above 2,147,483,647",
+    ),
     "half an element": (lambda: gg.Array.empty((2.5,)), TypeError, r"Array.empty: shape is \(2.5,\)"),
     "a shape of text": (lambda: gg.Array.empty("23"), TypeError, r"Array.empty: shape is \('2', '3'\)"),
     "random numbers of a number": (lambda: K.uniform(3), TypeError, "uniform: shape is 3"),
@@ -45,9 +48,16 @@ CASES = {
     "options that are text": (
         lambda: K.cross_entropy(array(2, 3), array(2, dtype=np.int32), None, "sum"), TypeError, "options is 'sum'",
     ),
+    "a rate beyond float32": (
+        lambda: optim.SGD([leaf()], lr=1e300), ValueError, r"SGD: lr is 1e\+300; float32 holds no more than 3.4e\+38",
+    ),
+    "an update at the rate of text": (
+        lambda: K.sgd([array(2)], [array(2)], lr="x"), TypeError, "sgd: lr is 'x'; it must be a number",
+    ),
+    "a number too long to print": (lambda: K.clamp(array(2), 0, 10**5000), ValueError, "max has 5001 digits"),
     "a bound beyond any float": (lambda: K.clamp(array(2), 0, HUGE), ValueError, "clamp: max has 401 digits"),
     "a mean beyond any float": (lambda: nn.init.normal_(gg.ones(2), HUGE), ValueError, "normal: mean has 401 digits"),
-    "text between numbers": (lambda: nn.init.uniform_(gg.ones(2), "x"), TypeError, "uniform: low is a str"),
+    "text between numbers": (lambda: nn.init.uniform_(gg.ones(2), "x"), TypeError, "uniform: low is 'x'; it must be"),
     "a counter of halves": (lambda: K.random_words(4, [0.5, 0, 0, 0], [1, 2]), TypeError, "random_words: counter is"),
     "a key of halves": (lambda: K.random_words(4, [0, 0, 0, 0], [1, 0.5]), TypeError, "random_words: key is"),
     "a dtype that is a dict": (lambda: gg.rand_like(gg.ones(2), dtype={}), TypeError, "uniform: dtype is {}"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -81,8 +82,16 @@ def boolean(function: str, name: str, value: Any) -> bool:
         return value
     if isinstance(value, np.bool_):
         return bool(value)
-    given = repr(value) if isinstance(value, (str, int, float)) else _kind(value)
-    raise TypeError(f"{function}: {name} is {given}; it must be True or False")
+    raise TypeError(f"{function}: {name} is {_given(value)}; it must be True or False")
+
+
+def as_float(function: str, name: str, value: Any) -> float:
+    """A Python number as a float; ValueError for an integer that none holds."""
+    try:
+        return float(value)
+    except OverflowError:
+        digits = math.floor(math.log10(abs(int(value)))) + 1  # str() counts to 4300
+        raise ValueError(f"{function}: {name} has {digits} digits, too many for a float") from None
 
 
 def number_for(function: str, name: str, value: Any, dtype: np.dtype) -> float | int | bool:
@@ -94,15 +103,28 @@ def number_for(function: str, name: str, value: Any, dtype: np.dtype) -> float |
     if dtype == np.bool_:
         return bool(value)
     if dtype.kind == "f":
-        try:
-            with np.errstate(over="ignore"):
-                return dtype.type(float(value)).item()  # what is too large for the dtype is rounded to infinity
-        except OverflowError:
-            raise ValueError(f"{function}: {name} has {len(str(value))} digits, too many for {dtype}") from None
+        with np.errstate(over="ignore"):
+            return dtype.type(as_float(function, name, value)).item()  # too large for the dtype: rounded to infinity
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     if not low <= value <= high:  # NaN is not, either
         raise ValueError(f"{function}: {name} is {value}; {dtype} holds {low} to {high}")
     return int(value)
+
+
+def real(
+    function: str, name: str, value: Any, low: float = -math.inf, high: float = math.inf, *, below: float = math.inf
+) -> float:
+    """`value` as a finite float from `low` to `high`, and less than `below`; True and False are none."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{function}: {name} is {_given(value)}; it must be a number")
+    number = as_float(function, name, value)
+    if not (low <= number <= high and number < below and math.isfinite(number)):
+        most = f"{high:g}" if high < math.inf else f"below {below:g}" if below < math.inf else ""
+        needs = f"from {low:g} to {most}" if most else f"{low:g} or more, and finite" if low > -math.inf else "finite"
+        raise ValueError(f"{function}: {name} is {number}; it must be {needs}")
+    return number
 
 
 def pair(function: str, name: str, value: Any, minimum: int) -> tuple[int, int]:
@@ -138,6 +160,10 @@ def axes(function: str, dim: Any, ndim: int) -> tuple[int, ...]:
     if len(set(found)) != len(found):
         raise ValueError(f"{function}: dim is {tuple(dim)!r}; it names an axis twice")
     return tuple(sorted(found)) if ndim else ()
+
+
+def _given(value: Any) -> str:
+    return repr(value) if isinstance(value, (str, int, float)) else _kind(value)
 
 
 def _kind(a: Any) -> str:

@@ -9,7 +9,7 @@ from ..array import Array, Shape
 from ..dtypes import C_NAME, computed_in, int32, uint8
 from ..guards import guard
 from ..program import Kernel
-from .checks import check_array, check_float, check_same, integer
+from .checks import check_array, check_float, check_same, integer, real
 from .elementwise import cast
 from .reduce import reduce
 
@@ -193,9 +193,4 @@ def check_options(name: str, options: Options) -> Options:
         raise ValueError(f"{name}: ignore_index is {ignored}; it must fit in int32")
     if options.reduction not in REDUCTIONS:
         raise ValueError(f"{name}: reduction is {options.reduction!r}; it must be 'mean', 'sum' or 'none'")
-    smoothing = options.label_smoothing
-    if isinstance(smoothing, bool) or not isinstance(smoothing, (int, float)):
-        raise TypeError(f"{name}: label_smoothing is {smoothing!r}; it must be a number from 0 to 1")
-    if not 0 <= smoothing <= 1:
-        raise ValueError(f"{name}: label_smoothing is {smoothing}; it must be from 0 to 1")
-    return Options(ignored, options.reduction, float(smoothing))
+    return Options(ignored, options.reduction, real(name, "label_smoothing", options.label_smoothing, 0, 1))

@@ -15,7 +15,7 @@ from ..device import Device
 from ..dtypes import C_NAME, as_dtype, bool_, computed_in, float16, is_float
 from ..program import Define, Kernel
 from .broadcast import Shape, broadcast_shape, collapse, in_three
-from .checks import check_array, check_out, check_same, number_for
+from .checks import as_float, check_array, check_out, check_same, number_for
 from .operations import COMPARE, OPERATIONS, UNARY
 from .strided import expand
 from .tuning import tuned
@@ -188,10 +188,7 @@ def number(function: str, name: str, value: Any, dtype: np.dtype) -> Any:
     if not isinstance(value, (bool, int, float)):
         raise TypeError(f"{function}: {name} is {value!r}; it must be a number")
     if dtype.kind == "f":
-        try:
-            return float(value)
-        except OverflowError:
-            raise ValueError(f"{function}: {name} has {len(str(value))} digits, too many for {dtype}") from None
+        return as_float(function, name, value)
     if dtype == bool_:
         return int(bool(value))
     if isinstance(value, float):

@@ -14,11 +14,12 @@ import numpy as np
 from ..array import MAX_ELEMENTS, Array, Shape
 from ..device import Device
 from ..program import Kernel
-from .checks import boolean, check_array, check_float, check_same
+from .checks import boolean, check_array, check_float, check_same, integer, real
 from .geometry import round_up
 from .ladder import resolve, variant
 from .tuning import tuned
 
+FLOAT32_MOST = float(np.finfo(np.float32).max)
 _LOCAL = (64,)  # of the kernels for one parameter
 _SPAN = 1024  # elements that a work-group of the kernels for eight parameters takes
 _DEFINES = (("SPAN", str(_SPAN)),)
@@ -62,8 +63,9 @@ def sgd(
 ) -> None:
     """p -= lr (g + weight_decay p) for each parameter that has a gradient."""
     wanted = _wanted("sgd", parameters, gradients)
+    rule = _rule("sgd", lr=lr, weight_decay=weight_decay)
     run, custom = resolve("sgd", variant, "eight")
-    run(custom, parameters, gradients, wanted, lr, weight_decay)
+    run(custom, parameters, gradients, wanted, *rule)
 
 
 @variant("sgd", "one")
@@ -105,8 +107,9 @@ def sgd_momentum(
     """
     wanted = _wanted("sgd_momentum", parameters, gradients, buffers)
     run, custom = resolve("sgd_momentum", variant, "eight")
+    rule = _rule("sgd_momentum", lr=lr, weight_decay=weight_decay, momentum=momentum, dampening=dampening)
     flags = [boolean("sgd_momentum", n, f) for n, f in (("nesterov", nesterov), ("first_step", first_step))]
-    rule = (lr, weight_decay, momentum, dampening, *map(int, flags))
+    rule += tuple(map(int, flags))
     run(custom, parameters, gradients, (buffers,), wanted, rule)
 
 
@@ -137,8 +140,9 @@ def adam(
 ) -> None:
     """Adam's update number `step` (from 1) for each parameter that has a gradient; `decoupled` makes it AdamW's."""
     wanted = _wanted("adam", parameters, gradients, exp_avg, exp_avg_sq)
-    if step < 1:
-        raise ValueError(f"adam: step is {step}; the first one is 1")
+    step = integer("adam", "step", step, 1)
+    lr, eps, weight_decay = _rule("adam", lr=lr, eps=eps, weight_decay=weight_decay)
+    beta1, beta2 = (real("adam", n, b, 0, below=1) for n, b in (("beta1", beta1), ("beta2", beta2)))
     decoupled = boolean("adam", "decoupled", decoupled)
     run, custom = resolve("adam", variant, "eight")
     shrink = 1 - lr * weight_decay if decoupled else 1.0
@@ -201,6 +205,18 @@ def _places(eight: list[int], parameters: Any, gradients: Any, firsts: list[int]
     # An unused place starts where no work-group comes.
     p, g = args[0], args[1]
     return args + [p, g, 2**31 - 1, 0] * (8 - len(eight))
+
+
+def held(function: str, name: str, value: Any, low: float = -math.inf) -> float:
+    """`value` as a number, from `low`, that float32 holds, in which most parameters are updated."""
+    number = real(function, name, value, low)
+    if abs(number) > FLOAT32_MOST:
+        raise ValueError(f"{function}: {name} is {number}; float32 holds no more than {FLOAT32_MOST:.2g}")
+    return number
+
+
+def _rule(function: str, **numbers: Any) -> tuple[float, ...]:
+    return tuple([held(function, name, value) for name, value in numbers.items()])
 
 
 def _wanted(function: str, parameters: Any, gradients: Any, *memory: Packed) -> list[int]:

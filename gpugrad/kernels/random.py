@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import cache
 from statistics import NormalDist
@@ -15,7 +14,7 @@ from ..device import Device, current_device
 from ..dtypes import as_dtype, float16, float32, float64, int32, is_float
 from ..generator import Generator, default_generator
 from ..program import Kernel
-from .checks import check_array, check_float, check_out, integer, number_for
+from .checks import check_array, check_float, check_out, integer, real
 
 _WORDS = Kernel("random.cl", "random_words", out="out")
 _UNIFORM = Kernel("random.cl", "uniform", out="out")
@@ -43,9 +42,9 @@ def uniform(
     With `low` and `high`, uniform between them; rounding may reach `high`. The same on every device where high is -low.
     """
     out, dtype = _float_out("uniform", shape, dtype, device, out)
-    low, high = (number_for("uniform", name, value, float64) for name, value in (("low", low), ("high", high)))
-    if not (math.isfinite(low) and math.isfinite(high)) or low > high:
-        raise ValueError(f"uniform: low is {low} and high {high}; both must be finite, and low not above high")
+    low, high = real("uniform", "low", low), real("uniform", "high", high)
+    if low > high:
+        raise ValueError(f"uniform: low is {low} and high {high}; low must not be above high")
     bits = _SIGNIFICAND[dtype]
     middle, reach = (low + high) / 2, (high - low) / 2
     seed, offset, blocks = _claim("uniform", generator, out.size, dtype)
@@ -68,13 +67,11 @@ def normal(
     Each is the quantile of one uniform number of 32 bits (float64: 64), so the largest are +-6.3 (+-9.1).
     """
     out, dtype = _float_out("normal", shape, dtype, device, out)
-    mean, std = (number_for("normal", name, value, float64) for name, value in (("mean", mean), ("std", std)))
-    if not (math.isfinite(mean) and math.isfinite(std)) or std < 0:
-        raise ValueError(f"normal: mean is {mean} and std {std}; both must be finite, and std 0 or more")
+    mean, std = real("normal", "mean", mean), real("normal", "std", std, 0)
     table = _table_on(out.device, float64 if dtype == float64 else float32)
     seed, offset, blocks = _claim("normal", generator, out.size, dtype)
     terms = table.shape[1]
-    _NORMAL.launch(dtype, (blocks,), _LOCAL, out, table, out.size, terms, seed, offset, float(mean), float(std))
+    _NORMAL.launch(dtype, (blocks,), _LOCAL, out, table, out.size, terms, seed, offset, mean, std)
     return out
 
 
@@ -199,8 +196,4 @@ def _claim(function: str, generator: Generator | None, n: int, dtype: np.dtype) 
 
 def threshold(function: str, p: Any) -> int:
     """The probability p as a number of 32-bit words, of 2**32; checks it."""
-    if isinstance(p, bool) or not isinstance(p, (int, float, np.number)):
-        raise TypeError(f"{function}: p is {p!r}; it must be a number")
-    if not 0 <= p <= 1:
-        raise ValueError(f"{function}: p is {p}; a probability lies between 0 and 1")
-    return round(float(p) * 2**32)
+    return round(real(function, "p", p, 0, 1) * 2**32)

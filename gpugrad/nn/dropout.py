@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..autograd.tensor import Tensor
+from ..kernels.checks import real
 from . import functional as F
 from .module import Module
 
@@ -12,11 +13,7 @@ class Dropout(Module):
 
     def __init__(self, p: float = 0.5):
         super().__init__()
-        if isinstance(p, bool) or not isinstance(p, (int, float)):
-            raise TypeError(f"Dropout: p is {p!r}; it must be a number")
-        if not 0 <= p <= 1:
-            raise ValueError(f"Dropout: p is {p}; a probability lies between 0 and 1")
-        self.p = p
+        self.p = real("Dropout", "p", p, 0, 1)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training)

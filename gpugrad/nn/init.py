@@ -7,10 +7,9 @@ from typing import Any
 
 from ..autograd.inplace import refuse_copy
 from ..autograd.tensor import Tensor
-from ..dtypes import float64
 from ..generator import Generator
 from ..kernels import fill, normal, uniform
-from ..kernels.checks import number_for
+from ..kernels.checks import real
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
@@ -50,13 +49,13 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
 
     Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks" (2010).
     """
-    bound = _gain("xavier_uniform_", gain) * math.sqrt(6.0 / sum(fans("xavier_uniform_", tensor)))
+    bound = real("xavier_uniform_", "gain", gain, 0) * math.sqrt(6.0 / sum(fans("xavier_uniform_", tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Normal with standard deviation gain * sqrt(2 / (fan_in + fan_out))."""
-    gain = _gain("xavier_normal_", gain)
+    gain = real("xavier_normal_", "gain", gain, 0)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans("xavier_normal_", tensor))), generator)
 
 
@@ -90,12 +89,7 @@ def kaiming_normal_(
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """How much a non-linearity shrinks a signal: what its weights must make up for. `param`: leaky_relu's slope."""
     if nonlinearity == "leaky_relu":
-        slope = 0.01 if param is None else param
-        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
-            raise TypeError(f"calculate_gain: param is {param!r}; leaky_relu's slope is a number")
-        slope = number_for("calculate_gain", "param", slope, float64)
-        if not slope * slope < math.inf:
-            raise ValueError(f"calculate_gain: param is {slope}; leaky_relu's slope is finite, and its square too")
+        slope = real("calculate_gain", "param", 0.01 if param is None else param)
         return math.sqrt(2.0 / (1 + slope * slope))
     if not isinstance(nonlinearity, str) or nonlinearity not in _GAINS:
         raise ValueError(f"calculate_gain: nonlinearity is {nonlinearity!r}; there is leaky_relu, {', '.join(_GAINS)}")
@@ -110,13 +104,6 @@ _GAINS = {
     "tanh": 5.0 / 3,
     "relu": math.sqrt(2.0),
 }
-
-
-def _gain(function: str, gain: Any) -> float:
-    value = number_for(function, "gain", gain, float64)
-    if not 0 <= value < math.inf:
-        raise ValueError(f"{function}: gain is {value}; it must be 0 or more, and finite")
-    return value
 
 
 def fans(function: str, tensor: Any) -> tuple[int, int]:

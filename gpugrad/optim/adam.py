@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..kernels import optim as K
-from ..kernels.checks import boolean
+from ..kernels.checks import boolean, real
 from .bundle import Bundle
 from .optimizer import Optimizer
 
@@ -38,9 +38,9 @@ class Adam(Optimizer):
         betas = group["betas"]
         if not isinstance(betas, (tuple, list)) or len(betas) != 2:
             raise TypeError(f"{self._name}: betas is {betas!r}; it must be a pair of numbers")
-        self._check_number("betas[0]", betas[0], below=1)
-        self._check_number("betas[1]", betas[1], below=1)
-        self._check_number("eps", group["eps"])
+        for i, beta in enumerate(betas):
+            real(self._name, f"betas[{i}]", beta, 0, below=1)
+        K.held(self._name, "eps", group["eps"], 0)
 
     def memory_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq")

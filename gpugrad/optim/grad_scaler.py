@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from ..autograd.tensor import Tensor
 from ..device import Device
 from ..dtypes import computed_in, float16, is_float
 from ..errors import ScalerError
-from ..kernels.checks import boolean, integer
+from ..kernels.checks import boolean, integer, real
 from ..kernels.unscale import unscale
 from .optimizer import Optimizer
 
@@ -228,30 +227,28 @@ class GradScaler:
         self._progress = {}
 
 
-def _positive(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        hint = " (the scaler asks for no device: it goes where the gradients are)" if isinstance(value, str) else ""
-        raise TypeError(f"GradScaler: {name} is {value!r}; it must be a number{hint}")
-    if not 0 < value <= sys.float_info.max:  # an integer may be more
-        raise ValueError(f"GradScaler: {name} is {value}; it must be positive and finite")
-    return float(value)
-
-
 def _scale(name: str, value: Any) -> float:
     """A scale that float32 holds, and its inverse: beyond, every loss would be infinite or 0."""
-    scale, most = _positive(name, value), 2.0**126
+    if isinstance(value, str):
+        raise TypeError(
+            f"GradScaler: {name} is {value!r}; it must be a number (the scaler asks for no device: it goes where the "
+            "gradients are)"
+        )
+    scale, most = real("GradScaler", name, value), 2.0**126
     if not 1 / most <= scale <= most:
-        raise ValueError(f"GradScaler: {name} is {value}; float32, in which losses are scaled, takes 2^-126 to 2^126")
+        raise ValueError(f"GradScaler: {name} is {scale}; float32, in which losses are scaled, takes 2^-126 to 2^126")
     return scale
 
 
 def _growing(name: str, value: Any) -> float:
-    if _positive(name, value) <= 1:
-        raise ValueError(f"GradScaler: {name} is {value}; it must be above 1")
-    return float(value)
+    factor = real("GradScaler", name, value)
+    if factor <= 1:
+        raise ValueError(f"GradScaler: {name} is {factor}; it must be above 1")
+    return factor
 
 
 def _shrinking(name: str, value: Any) -> float:
-    if _positive(name, value) >= 1:
-        raise ValueError(f"GradScaler: {name} is {value}; it must be below 1")
-    return float(value)
+    factor = real("GradScaler", name, value)
+    if not 0 < factor < 1:
+        raise ValueError(f"GradScaler: {name} is {factor}; it must be above 0, and below 1")
+    return factor

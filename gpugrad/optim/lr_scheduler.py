@@ -10,8 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..dtypes import float64
-from ..kernels.checks import integer, number_for
+from ..kernels.checks import integer, real
 from .optimizer import Optimizer
 
 
@@ -90,13 +89,10 @@ class LinearLR(LRScheduler):
         total_iters: int = 5,
         last_epoch: int = -1,
     ):
-        start_factor = number_for("LinearLR", "start_factor", start_factor, float64)
-        end_factor = number_for("LinearLR", "end_factor", end_factor, float64)
-        if not 0 < start_factor <= 1:
-            raise ValueError(f"LinearLR: start_factor is {start_factor}; it must be above 0 and at most 1")
-        if not 0 <= end_factor <= 1:
-            raise ValueError(f"LinearLR: end_factor is {end_factor}; it must lie between 0 and 1")
-        self.start_factor, self.end_factor = start_factor, end_factor
+        self.start_factor = real("LinearLR", "start_factor", start_factor, 0, 1)
+        self.end_factor = real("LinearLR", "end_factor", end_factor, 0, 1)
+        if not self.start_factor:
+            raise ValueError("LinearLR: start_factor is 0; it must be above 0, as each rate is a multiple of another")
         self.total_iters = integer("LinearLR", "total_iters", total_iters, 1)
         super().__init__(optimizer, last_epoch)
 
@@ -116,7 +112,7 @@ class StepLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1):
         self.step_size = integer("StepLR", "step_size", step_size, 1)
-        self.gamma = _finite("StepLR", "gamma", gamma)
+        self.gamma = real("StepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
@@ -129,7 +125,7 @@ class CosineAnnealingLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1):
         self.T_max = integer("CosineAnnealingLR", "T_max", T_max, 1)
-        self.eta_min = _finite("CosineAnnealingLR", "eta_min", eta_min)
+        self.eta_min = real("CosineAnnealingLR", "eta_min", eta_min)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
@@ -166,15 +162,8 @@ class LambdaLR(LRScheduler):
 
     def get_lr(self) -> list[float]:
         lambdas = self.lr_lambdas + self.lr_lambdas[-1:] * (len(self.base_lrs) - len(self.lr_lambdas))
-        factors = [_finite("LambdaLR", "what lr_lambda gives", factor(self.last_epoch)) for factor in lambdas]
+        factors = [real("LambdaLR", "what lr_lambda gives", factor(self.last_epoch)) for factor in lambdas]
         return [first * factor for first, factor in zip(self.base_lrs, factors)]
-
-
-def _finite(name: str, argument: str, value: Any) -> float:
-    number = number_for(name, argument, value, float64)
-    if not math.isfinite(number):
-        raise ValueError(f"{name}: {argument} is {number}; it must be finite")
-    return number
 
 
 def _alike(new: Any, own: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -13,6 +12,7 @@ from ..autograd.mode import enable_grad
 from ..autograd.tensor import Tensor
 from ..dtypes import computed_in, float16
 from ..kernels.checks import boolean
+from ..kernels.optim import held
 from .bundle import Bundle
 from .half import HalfBundle
 
@@ -89,7 +89,7 @@ class Optimizer:
     def check_settings(self, group: dict[str, Any]) -> None:
         """Raise where a setting is out of range; subclasses check theirs."""
         for name in ("lr", "weight_decay"):
-            self._check_number(name, group[name])
+            held(self._name, name, group[name], 0)
 
     def _check_now(self, number: int, group: dict[str, Any]) -> None:
         """The settings as they are at a step: people and schedules change them, and may make a rate negative."""
@@ -99,21 +99,8 @@ class Optimizer:
                 f"{self._name}: parameter group {number} has no {', '.join(missing)}; add_param_group fills in what a "
                 "group leaves out"
             )
-        self._check_number("lr", group["lr"], least=-math.inf)
+        held(self._name, "lr", group["lr"])
         self.check_settings({**group, "lr": 0.0})
-
-    def _check_number(self, name: str, value: Any, least: float = 0, below: float = math.inf) -> None:
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-            raise TypeError(f"{self._name}: {name} is {value!r}; it must be a number")
-        if isinstance(value, int) and value.bit_length() > 1023:
-            raise ValueError(
-                f"{self._name}: {name} has {value.bit_length()} bits; it must be a number that a float holds"
-            )
-        if not (least <= value < below and value > -math.inf):
-            limit = (
-                "finite" if least < 0 else "0 or more, and finite" if below == math.inf else f"from 0 to below {below}"
-            )
-            raise ValueError(f"{self._name}: {name} is {value}; it must be {limit}")
 
     def memory_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         """What the optimiser remembers of each parameter, tensors of its shape."""

@@ -33,8 +33,8 @@ class SGD(Optimizer):
 
     def check_settings(self, group: dict[str, Any]) -> None:
         super().check_settings(group)
-        self._check_number("momentum", group["momentum"])
-        self._check_number("dampening", group["dampening"])
+        K.held("SGD", "momentum", group["momentum"], 0)
+        K.held("SGD", "dampening", group["dampening"], 0)
         if boolean("SGD", "nesterov", group["nesterov"]) and (group["momentum"] <= 0 or group["dampening"] != 0):
             raise ValueError(
                 f"SGD: nesterov needs a momentum above 0 and no dampening; momentum is {group['momentum']}, and "

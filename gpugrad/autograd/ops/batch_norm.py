@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from ... import kernels as K
-from ...dtypes import computed_in, float64, is_float
-from ...kernels.checks import boolean, number_for
+from ...dtypes import computed_in, is_float
+from ...kernels.checks import boolean, real
 from ...kernels.elementwise import copy
 from ..function import Function
 from ..mode import is_grad_enabled
@@ -99,10 +99,7 @@ def batch_norm(
     shape (C,). Ioffe and Szegedy, "Batch normalization" (2015).
     """
     _check(input, running_mean, running_var, weight, bias)
-    for name, value in (("momentum", momentum), ("eps", eps)):
-        value = number_for("batch_norm", name, value, float64)
-        if not math.isfinite(value) or (name == "eps" and value < 0):
-            raise ValueError(f"batch_norm: {name} is {value}; it must be finite{', 0 or more' * (name == 'eps')}")
+    momentum, eps = real("batch_norm", "momentum", momentum), real("batch_norm", "eps", eps, 0)
     if not boolean("batch_norm", "training", training):
         if running_mean is None or running_var is None:
             raise ValueError("batch_norm: without training it needs running_mean and running_var")

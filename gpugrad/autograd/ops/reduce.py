@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ...array import Shape
-from ...dtypes import computed_in, float64, is_float
+from ...dtypes import computed_in, is_float
 from ...kernels.argmax import extremum
-from ...kernels.checks import axes, axis, boolean, number_for
+from ...kernels.checks import axes, axis, boolean, real
 from ...kernels.reduce import reduce, reduce_axes
 from ..function import Function
 from ..tensor import Tensor
@@ -168,15 +165,11 @@ def var(input: Tensor, dim: Dim = None, keepdim: bool = False, *, correction: fl
     E.check_tensor("var", input)
     if not is_float(input.dtype):
         raise TypeError(f"var: input is {input.dtype}; convert it with .to(gpugrad.float32) first")
-    if isinstance(correction, bool) or not isinstance(correction, (int, float, np.number)):
-        raise TypeError(f"var: correction is {correction!r}; it must be a number, such as 1 or 0")
-    correction = number_for("var", "correction", correction, float64)
-    if not math.isfinite(correction):
-        raise ValueError(f"var: correction is {correction}; it must be a finite number, such as 1 or 0")
+    correction = real("var", "correction", correction)
     keepdim, dims = boolean("var", "keepdim", keepdim), axes("var", dim, input.ndim)
     x = E.to(input, computed_in(input.dtype))
     distance = E.sub(x, mean(x, dims, keepdim=True))
-    freedom = _count(input.shape, dims) - float(correction)
+    freedom = _count(input.shape, dims) - correction
     return E.to(E.div(sum(E.mul(distance, distance), dims, keepdim), freedom if freedom > 0 else 0.0), input.dtype)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ....dtypes import bool_, float32, float64
-from ....kernels.checks import number_for
+from ....dtypes import bool_, float32
+from ....kernels.checks import as_float
 from ....kernels.elementwise import binary, unary
 from ...function import Function, _tensor_classes
 from ...tensor import Tensor
@@ -173,8 +173,7 @@ def times_alpha(name: str, alpha: Any, input: Operand, other: Operand) -> Operan
         alpha = alpha.item()
     if not isinstance(alpha, numbers.Real):
         raise TypeError(f"{name}: alpha is {type(alpha).__name__}; it must be a number")
-    if isinstance(alpha, int):
-        number_for(name, "alpha", alpha, float64)  # raises where no float holds it
+    as_float(name, "alpha", alpha)  # raises where none holds it
     x, y = pair(name, input, other)
     if not isinstance(alpha, numbers.Integral):
         for v in (x, y):

@@ -13,6 +13,7 @@ import numpy as np
 
 from ....array import Shape
 from ....dtypes import bool_, float32, int32, result_type
+from ....kernels.checks import as_float
 from ...function import _tensor_classes
 from ...tensor import Tensor
 
@@ -82,10 +83,7 @@ def beside(name: str, t: Tensor, argument: str, value: Any) -> tuple[Tensor, Any
     if not isinstance(value, numbers.Real):
         raise TypeError(f"{name}: {argument} is {type(value).__name__}; it must be a tensor or a number{_hint(value)}")
     if dtype.kind == "f":
-        try:
-            return t, float(value)
-        except OverflowError:
-            raise ValueError(f"{name}: {argument} is an integer that no float holds") from None
+        return t, as_float(name, argument, value)
     if isinstance(value, bool):
         return t, int(value)
     if not isinstance(value, numbers.Integral):
