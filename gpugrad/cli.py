@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,8 @@ from .errors import GpugradError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command. Returns the exit status: 0, 1 failed and said why, 2 wrong usage, 130 Ctrl-C."""
+    """Run a command. Returns the exit status: 0, 1 failed and said why, 2 wrong usage, 130 Ctrl-C, 141 nobody reads on.
+    """
     parser = _parser()
     options, unknown = parser.parse_known_args(arguments)
     if unknown and options.command == "lab" and not options.options:
@@ -28,7 +30,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that has no such letter shows a ? for it
     try:
-        return options.run(options)
+        status = options.run(options)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # or Python does, after this, and complains in its own words
+        return status
+    except BrokenPipeError:  # of `gpugrad bench | head`, say: what else there was to print goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except (GpugradError, ValueError, OSError) as error:
         print(f"gpugrad {options.command}: {error}", file=sys.stderr)
         return 1

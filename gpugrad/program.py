@@ -402,10 +402,18 @@ class Launch:
         return {p.name: a for p, a in zip(self.kernel.parameters, self.args, strict=True)}
 
 
+def _switch(variable: str) -> bool:
+    """What a variable of the environment says: on or off."""
+    word = os.environ.get(variable, "").strip().lower()
+    if word not in ("", "0", "no", "off", "false", "1", "yes", "on", "true"):
+        raise ValueError(f"{variable} is {word!r}; write 1 or 0")
+    return word in ("1", "yes", "on", "true")
+
+
 Interceptor = Callable[[Launch, Callable[[], None]], None]
 
 _numbers = itertools.count(1)
-_sync = os.environ.get("GPUGRAD_SYNC", "") not in ("", "0")
+_sync = _switch("GPUGRAD_SYNC")
 _interceptors: ContextVar[tuple[Interceptor, ...]] = ContextVar("gpugrad_interceptors", default=())
 _observers: dict[int, Callable[[Launch], None]] = {}
 _observer_ids = itertools.count()

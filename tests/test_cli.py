@@ -60,6 +60,18 @@ def test_ctrl_c_ends_any_command_with_130(monkeypatch, capsys):
     assert "stopped" in capsys.readouterr().err
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows tells of a closed pipe in another way")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_who_goes_away_ends_a_command_without_a_word(unbuffered):
+    reader, writer = os.pipe()
+    os.close(reader)
+    env = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    command = [sys.executable, "-m", "gpugrad", "course"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, env=env)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
 def test_a_mistake_of_ours_keeps_its_traceback(monkeypatch):
     monkeypatch.setattr(doctor, "main", lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):

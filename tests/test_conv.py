@@ -158,6 +158,16 @@ def test_nan_goes_where_it_was_seen_and_nowhere_else(device, rng, function, vari
     np.testing.assert_array_equal(case.run(function, variant=variant).numpy(), case.expected(function))
 
 
+@pytest.mark.parametrize(("variant", "beside_padding"), [("direct", np.inf), ("im2col", np.nan), ("blocked", np.nan)])
+def test_an_infinite_weight_meets_the_zeros_of_padding_as_documented(device, variant, beside_padding):
+    x, weight = np.ones((1, 1, 3, 3), np.float32), np.ones((1, 1, 2, 2), np.float32)
+    weight[0, 0, 1, 1] = np.inf  # of the windows, those at the bottom and at the right have it over padding
+    y = conv2d(Array.from_numpy(x), Array.from_numpy(weight), padding=1, variant=variant).numpy()[0, 0]
+    assert np.isposinf(y[:3, :3]).all()
+    around = np.append(y[3], y[:3, 3])
+    np.testing.assert_array_equal(np.isnan(around), np.isnan(beside_padding))
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_out_takes_the_result(device, rng, function, variant):

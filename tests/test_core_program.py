@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from adding import ADD, floats
 
+from gpugrad import program
 from gpugrad.array import Array
 from gpugrad.build_errors import explain
 from gpugrad.custom import kernel
 from gpugrad.errors import KernelBuildError
+from gpugrad.kernels import elementwise
 from gpugrad.program import Argument, declared, intercepting, on_launch
 
 # Declarations
@@ -44,6 +46,36 @@ def test_every_kernel_of_the_package_declares_each_of_its_buffers(device):
         buffers = [p for p in signature.split(",") if "__global" in p]
         names = {p.split("*")[-1].replace("restrict", "").strip(" )\n") for p in buffers}
         assert names == set(k.arguments), k
+
+
+# Variables of the environment
+
+
+@pytest.mark.parametrize(
+    ("word", "on"), [(None, False), ("", False), ("0", False), ("no", False), ("Off", False), ("1", True), ("on", True)]
+)
+def test_a_variable_is_on_or_off(monkeypatch, word, on):
+    monkeypatch.delenv("GPUGRAD_SYNC", raising=False)
+    if word is not None:
+        monkeypatch.setenv("GPUGRAD_SYNC", word)
+    assert program._switch("GPUGRAD_SYNC") is on
+
+
+def test_a_variable_that_is_neither_on_nor_off_is_refused(monkeypatch):
+    monkeypatch.setenv("GPUGRAD_SYNC", "maybe")
+    with pytest.raises(ValueError, match="GPUGRAD_SYNC is 'maybe'; write 1 or 0"):
+        program._switch("GPUGRAD_SYNC")
+
+
+def test_with_sync_each_launch_is_waited_for(device, monkeypatch):
+    monkeypatch.setattr(program, "_sync", True)
+    x, seen = Array.from_numpy(np.zeros(1 << 22, np.float32)), []  # which takes a while
+    handle = on_launch(lambda launch: seen.append(launch.event.command_execution_status))
+    try:
+        elementwise("exp", x)
+    finally:
+        handle.remove()
+    assert seen == [0]  # OpenCL's number for: complete
 
 
 # Builds

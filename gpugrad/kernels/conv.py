@@ -42,7 +42,8 @@ def conv2d(
 
     All of one float dtype, computed and accumulated in it. |error| <= 2 * eps * sqrt(K) * (|x| convolved with |weight|)
     for K = C/groups*KH*KW, of data whose roundings don't all go one way (see `gemm`); small integers give exact
-    results. ValueError for shapes that don't fit.
+    results. All but the direct variant multiply by the zeros of the padding: beside it an infinite weight gives NaN, as
+    in PyTorch's im2col. ValueError for shapes that don't fit.
 
     scratch: memory for im2col's result, of `im2col_scratch_bytes` or more; what it holds is lost. Given, it makes
     "im2col" the default variant. Without it that variant works through the batch in a block of bounded size.

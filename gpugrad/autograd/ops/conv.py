@@ -129,7 +129,8 @@ def conv2d(
     (where that is odd, bottom and right get the extra one). OH = (H + 2*padding - dilation*(KH - 1) - 1) / stride + 1,
     rounded down.
 
-    All tensors of one float dtype. ValueError for shapes that don't fit; error bound: see `kernels.conv2d`.
+    All tensors of one float dtype. ValueError for shapes that don't fit; error bound, and what infinity does beside
+    padding: see `kernels.conv2d`.
     """
     _check("conv2d", input, weight, bias)
     if isinstance(padding, str):
