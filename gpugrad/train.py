@@ -236,7 +236,7 @@ def _make_folder(out: Path) -> None:
 
 @contextmanager
 def _ctrl_c_waits() -> Iterator[Callable[[], None]]:
-    """Ctrl-C is noted, and raised when the given function is called next; a second one is raised at once.
+    """Ctrl-C is noted, and raised when the given function is called next, or the block ends; a second one, at once.
 
     Python drops a KeyboardInterrupt that comes while an object is cleaned up, and a step cleans up all the time.
     """
@@ -262,6 +262,7 @@ def _ctrl_c_waits() -> Iterator[Callable[[], None]]:
     finally:
         if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+    stop_if_asked()
 
 
 def draw(run: Run, out: Path) -> None:

@@ -198,14 +198,28 @@ def test_ctrl_c_in_an_epoch_leaves_the_epochs_before_it(few_digits, tmp_path, mo
 
 def test_a_first_ctrl_c_waits_for_the_next_look_and_a_second_does_not():
     before = signal.getsignal(signal.SIGINT)
-    with train._ctrl_c_waits() as stop_if_asked:
-        stop_if_asked()
-        signal.raise_signal(signal.SIGINT)
-        with pytest.raises(KeyboardInterrupt):
+
+    def asked_twice():
+        with train._ctrl_c_waits() as stop_if_asked:
             stop_if_asked()
-        with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
+            with pytest.raises(KeyboardInterrupt):
+                stop_if_asked()
+            signal.raise_signal(signal.SIGINT)
+            pytest.fail("the second one waits, too")
+
+    with pytest.raises(KeyboardInterrupt):
+        asked_twice()
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_ctrl_c_after_the_last_look_is_raised_at_the_end():
+    def asked_late():
+        with train._ctrl_c_waits():
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        asked_late()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="SIGINT as a terminal sends it")
