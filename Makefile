@@ -33,6 +33,7 @@ test: lint unit nbval ## lint, types, unit tests, lessons
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 unit: $(VENV)/.test $(VENV)/.lab

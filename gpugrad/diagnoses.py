@@ -113,8 +113,7 @@ def no_platform(platforms: Sequence[Platform], machine: Machine) -> Finding | No
     for name in ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "OPENCL_VENDOR_PATH"):
         if name in machine.variables:
             return Finding(
-                f"no OpenCL platform: {name} is {machine.variables[name]!r}, and drivers are looked for "
-                "there alone",
+                f"no OpenCL platform: {name} is {machine.variables[name]!r}, and drivers are looked for there alone",
                 machine.unset(name),
             )
     return Finding(f"no OpenCL platform: this {machine} has no OpenCL driver", machine.cpu_driver())

@@ -59,9 +59,7 @@ class Case:
         """How many products a result sums at most."""
         CO, CG, KH, KW = self.weight.shape
         N, _, OH, OW = self.dy.shape
-        return {"conv2d": CG * KH * KW, "conv2d_backward_input": CO // self.groups * KH * KW}.get(
-            function, N * OH * OW
-        )
+        return {"conv2d": CG * KH * KW, "conv2d_backward_input": CO // self.groups * KH * KW}.get(function, N * OH * OW)
 
 
 def integers(rng):

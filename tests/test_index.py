@@ -49,9 +49,7 @@ def test_an_index_of_bytes_is_fine(device):
 def test_a_bad_index_raises_at_the_next_read_and_names_itself(device, bad):
     index = A(np.array([0, 4, bad, 1]))
     out = K.index_select(A(sample((5, 3))), 0, index)
-    with pytest.raises(
-        IndexError, match=f"index {bad} at position 2 is not in 0..4; x is \\(5, 3\\), dim 0"
-    ):
+    with pytest.raises(IndexError, match=f"index {bad} at position 2 is not in 0..4; x is \\(5, 3\\), dim 0"):
         out.numpy()
     expected = sample((5, 3))[[0, 4, 0, 1]]
     expected[2] = 0

@@ -183,9 +183,7 @@ def compare(name, ours, theirs, operands):
 def test_conv2d_like_pytorch(device, rng, name):
     shape, weight, options = CONVOLUTIONS[name]
     operands = [rng.standard_normal(s) for s in (shape, weight, weight[:1])]
-    compare(
-        name, lambda *a: ops.conv2d(*a, **options), lambda F: lambda *a: F.conv2d(*a, **options), operands
-    )
+    compare(name, lambda *a: ops.conv2d(*a, **options), lambda F: lambda *a: F.conv2d(*a, **options), operands)
 
 
 @pytest.mark.parametrize("name", TRANSPOSED)

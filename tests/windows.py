@@ -31,11 +31,7 @@ class Geometry(NamedTuple):
     def output(self):
         """How many windows there are: counted, not computed."""
         return tuple(
-            sum(
-                1
-                for start in range(-p, n + p, s)
-                if start + (k - 1) * d < n + p
-            )
+            sum(1 for start in range(-p, n + p, s) if start + (k - 1) * d < n + p)
             for n, k, s, p, d in zip(self.size, *self.window)
         )
 

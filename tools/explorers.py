@@ -1,7 +1,7 @@
 """Write each explorer as a page that lives without a kernel, into docs/_static/explorers; or draw the README's picture.
 
-    python tools/explorers.py              # the pages, and the pieces that docs/explorers.md shows
-    python tools/explorers.py --picture    # docs/_static/explorer.png, by Chromium (pip install playwright)
+python tools/explorers.py              # the pages, and the pieces that docs/explorers.md shows
+python tools/explorers.py --picture    # docs/_static/explorer.png, by Chromium (pip install playwright)
 """
 
 import argparse

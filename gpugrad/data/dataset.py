@@ -17,9 +17,7 @@ class ImageDataset:
 
     def __init__(self, images: np.ndarray, labels: np.ndarray, source: str):
         if images.dtype != np.uint8 or images.ndim != 3:
-            raise ValueError(
-                f"ImageDataset: images are {images.dtype} {images.shape}; they must be uint8 (N, H, W)"
-            )
+            raise ValueError(f"ImageDataset: images are {images.dtype} {images.shape}; they must be uint8 (N, H, W)")
         if labels.dtype != np.uint8 or labels.shape != images.shape[:1]:
             raise ValueError(
                 f"ImageDataset: labels are {labels.dtype} {labels.shape}; they must be uint8 "
