@@ -42,6 +42,7 @@ WRONG = {
         Wrong("dilation forgotten", change("kw * DW", "kw"), says="is"),
         Wrong("only the first plane", change("(plane * H + h)", "h"), says="[1, "),
         Wrong("-infinity never wins", change("at < 0 || ", ""), says="indices["),
+        Wrong("an index where only padding is", change("indices[k] = at", "indices[k] = max(at, 0)"), says="be -1"),
     ],
     "08.7": [
         Wrong("the others are not written", UNWRITTEN, says="NEVER WRITTEN"),

@@ -12,6 +12,7 @@ WRONG = {
     "11.1": [
         Wrong("the probability", 0.1, says="minus its logarithm"),
         Wrong("base 10", 1.0, says="natural"),
+        Wrong("rounded", 2.303, says="np.log has all"),
         Wrong("sign", -2.302585093, says="negative"),
     ],
     "11.2": [

@@ -9,6 +9,10 @@ WITHIN = change("indices[o] == h * W + w", "indices[o] == kh * KW + kw")
 EPS = change("sqrt(square) / root + eps", "sqrt(square + eps) / root")
 OLD = change("- step_size * mean", "- step_size * m[i]", "m[i] = mean;\n    v[i] = square;\n", "",
              "+ eps);", "+ eps);\n    m[i] = mean;\n    v[i] = square;")  # fmt: skip
+FORWARD = "relu(x, out, n, global_size=(n + 63) // 64 * 64, local_size=64)"
+WHERE = "out = gg.where(x < 0, gg.zeros_like(x), x)"
+NUMPY = "out = gg.from_numpy(np.where(x.detach().numpy() < 0, 0, x.detach().numpy()))"
+BACK = "gx = gg.from_numpy((out.detach().numpy() > 0) * g.numpy())"
 STARTED = "relu_backward(out, g, gx, n, global_size=(n + 63) // 64 * 64, local_size=64)"
 
 WRONG = {
@@ -57,6 +61,9 @@ WRONG = {
         Wrong("the gradient passes everywhere", change("out[i] > 0 ? g[i] : 0", "g[i]"), says="backward gives"),
         Wrong("at 0 as well", change("out[i] > 0", "out[i] >= 0"), says="backward gives"),
         Wrong("a kernel of the package", change(STARTED, "gx = g * (out > 0)"), says="of the package has run"),
-        Wrong("never started", change(STARTED, "pass"), says="backward gives 0"),
+        Wrong("another kernel of the package", change(FORWARD, WHERE), says="the package has run"),
+        Wrong("NumPy on the way there", change(FORWARD, NUMPY), says="forward has started no kernel of yours"),
+        Wrong("NumPy on the way back", change(STARTED, BACK), says="backward has started no kernel of yours"),
+        Wrong("never started", change(STARTED, "pass"), says="backward has started no kernel of yours"),
     ],
 }  # fmt: skip

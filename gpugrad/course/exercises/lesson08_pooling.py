@@ -48,6 +48,9 @@ def largest(x: np.ndarray, K: tuple[int, int], S: tuple[int, int], P: tuple[int,
     for p, oh, ow in np.ndindex(out.shape):
         seen = [(oh * S[0] - P[0] + i * D[0], ow * S[1] - P[1] + j * D[1]) for i, j in np.ndindex(K)]
         seen = [(h, w) for h, w in seen if 0 <= h < H and 0 <= w < W]
+        if not seen:  # nothing but padding
+            out[p, oh, ow], at[p, oh, ow] = -np.inf, -1
+            continue
         values = [x[p, h, w] for h, w in seen]
         h, w = seen[int(np.argmax(values))]  # NumPy's argmax takes the first NaN, else the first of equals
         out[p, oh, ow], at[p, oh, ow] = x[p, h, w], h * W + w
@@ -83,6 +86,7 @@ def _everything(rng: np.random.Generator) -> Iterator[Case]:
         ((2, 5, 7), (3, 2), (2, 1), (1, 0), (1, 2)),
         ((1, 4, 4), (2, 2), (2, 2), (0, 0), (1, 1)),
         ((3, 9, 6), (2, 3), (1, 2), (1, 1), (2, 1)),
+        ((1, 2, 5), (2, 2), (1, 1), (1, 0), (3, 2)),  # rows -1 and 2: padding, and nothing else
     ):
         x = rng.integers(-4, 0, shape).astype("f4")  # many equals, and all below the padding's zero
         x[-1, :3, -2:] = -np.inf
