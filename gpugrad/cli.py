@@ -17,8 +17,7 @@ from .errors import GpugradError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command. Returns the exit status: 0, 1 failed and said why, 2 wrong usage, 130 Ctrl-C, 141 nobody reads on.
-    """
+    """Run a command. Gives the exit status: 0, 1 failed and said why, 2 wrong usage, 130 Ctrl-C, 141 no more reader."""
     parser = _parser()
     options, unknown = parser.parse_known_args(arguments)
     if unknown and options.command == "lab" and not options.options:

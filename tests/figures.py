@@ -32,17 +32,20 @@ def short_training():
     return figure
 
 
+#: Each work-item reads what its neighbour writes, unordered.
+SHIFT = """__kernel void shift(__global const float *a, __global float *b) {
+  __local float t[8];
+  int i = get_local_id(0);
+  t[i] = a[i];
+  b[i] = t[(i + 1) % 8];
+}"""
+
+
 def racing():
-    """Each work-item reads what its neighbour writes, unordered; in this run, work-item 3 came too early."""
-    text = """__kernel void shift(__global const float *a, __global float *b) {
-      __local float t[8];
-      int i = get_local_id(0);
-      t[i] = a[i];
-      b[i] = t[(i + 1) % 8];
-    }"""
+    """SHIFT, in a run in which work-item 3 came too early."""
     a, b = (gg.Array.from_numpy(np.arange(8, dtype="f4") + k) for k in (1, 0))
     with gg.trace() as t:
-        gg.kernel(text)(a, b, global_size=8, local_size=8)
+        gg.kernel(SHIFT)(a, b, global_size=8, local_size=8)
     c = t.launches[-1].columns
     names = np.array([b.name for b in t.launches[-1].buffers])
     c.bits[(c.item == 3) & (c.kind == 0) & (names[c.buffer] == "t")] = 0

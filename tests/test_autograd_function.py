@@ -91,20 +91,26 @@ def test_a_saved_output_keeps_its_history_where_fewer_gradients_are_wanted(devic
     np.testing.assert_allclose(second.numpy(), [12 * 4, 12 * 9], rtol=1e-5)
 
 
-def test_a_gradient_that_a_users_function_still_holds_is_copied():
-    class Held(gg.Function):
+def giving(gradient):
+    """x * 2, whose backward gives this one tensor."""
+
+    class Given(gg.Function):
         @staticmethod
         def forward(ctx, x):
             return x * 2
 
         @staticmethod
         def backward(ctx, g):
-            return held
+            return gradient
 
+    return Given
+
+
+def test_a_gradient_that_a_users_function_still_holds_is_copied():
     held = gg.ones(3)
     x = gg.ones(3, requires_grad=True)
     for _ in range(2):
-        Held.apply(x).sum().backward()
+        giving(held).apply(x).sum().backward()
     assert held.tolist() == [1, 1, 1]
     assert x.grad.tolist() == [2, 2, 2]
 
@@ -180,19 +186,9 @@ def test_an_output_that_nothing_depends_on_has_a_gradient_of_zeros_or_none_where
 def test_a_gradient_on_another_device_is_refused(device):
     """A second context on the same device is as far away as another device is."""
     elsewhere = gg.tensor([1.0, 2.0], device=gg.Device(device.number, device.cl_device))
-
-    class Astray(gg.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, g):
-            return elsewhere
-
     x = leaf([1.0, 2.0])
-    for y in (Astray.apply(x), Astray.apply(-x)):
-        with pytest.raises(gg.AutogradError, match=r"Astray\.backward returned a gradient on .* for an input on"):
+    for y in (giving(elsewhere).apply(x), giving(elsewhere).apply(-x)):
+        with pytest.raises(gg.AutogradError, match=r"Given\.backward returned a gradient on .* for an input on"):
             y.sum().backward()
     for y in (x, -x):
         with pytest.raises(ValueError, match=r"backward: the gradient is on .*; put both on one"):

@@ -8,17 +8,12 @@ import pytest
 pytest.importorskip("anywidget", reason="the figures are widgets: pip install 'gpugrad[lab]'")
 
 import traitlets
+from figures import SHIFT
 
 import gpugrad as gg
 from gpugrad import viz
 from gpugrad.trace.report import Finding
 
-SHIFT = """__kernel void shift(__global const float *a, __global float *b) {
-  __local float t[8];
-  int i = get_local_id(0);
-  t[i] = a[i];
-  b[i] = t[(i + 1) % 8];
-}"""
 SMOOTH = "__kernel void smooth(__global float *a) { int i = get_global_id(0); if (i > 0) a[i] = a[i] + a[i - 1]; }"
 
 

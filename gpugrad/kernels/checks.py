@@ -18,7 +18,7 @@ def check_array(function: str, name: str, a: Any, ndim: int | None = None) -> Ar
     """`a` is an Array (with `ndim` dimensions); TypeError or ValueError otherwise."""
     if not isinstance(a, Array):
         hint = " (use its .array)" if hasattr(a, "array") else "; make one with gpugrad.Array.from_numpy(...)"
-        raise TypeError(f"{function}: {name} is {_kind(a)}; it must be an Array{hint}")
+        raise TypeError(f"{function}: {name} is {kind(a)}; it must be an Array{hint}")
     if ndim is not None and a.ndim != ndim:
         raise ValueError(f"{function}: {name} has shape {a.shape}; it must have {ndim} dimensions")
     return a
@@ -99,7 +99,7 @@ def number_for(function: str, name: str, value: Any, dtype: np.dtype) -> float |
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, (bool, int, float)):
-        raise TypeError(f"{function}: {name} is {_kind(value)}; it must be a number")
+        raise TypeError(f"{function}: {name} is {kind(value)}; it must be a number")
     if dtype == np.bool_:
         return bool(value)
     if dtype.kind == "f":
@@ -163,9 +163,10 @@ def axes(function: str, dim: Any, ndim: int) -> tuple[int, ...]:
 
 
 def _given(value: Any) -> str:
-    return repr(value) if isinstance(value, (str, int, float)) else _kind(value)
+    return repr(value) if isinstance(value, (str, int, float)) else kind(value)
 
 
-def _kind(a: Any) -> str:
+def kind(a: Any) -> str:
+    """What a wrong argument is, for a sentence: "a list"."""
     name = type(a).__name__
     return "None" if a is None else f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"

@@ -11,7 +11,7 @@ from ..array import Array, to_host
 from ..autograd.tensor import Tensor
 from ..device import Device
 from ..dtypes import as_dtype, float16, float32, is_float
-from ..kernels.checks import boolean
+from ..kernels.checks import boolean, kind
 from .parameter import Parameter
 
 
@@ -46,30 +46,28 @@ class Module:
     # Attributes
 
     def __setattr__(self, name: str, value: Any) -> None:
-        places = [self.__dict__.get(place) for place in ("_parameters", "_modules", "_buffers")]
-        parameters, modules, buffers = places
-        if isinstance(value, (Parameter, Module)) and parameters is None:
+        if isinstance(value, (Parameter, Module)) and "_parameters" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__}: call super().__init__() before setting {name}")
         if isinstance(value, Parameter):
             self.register_parameter(name, value)
-        elif isinstance(value, Module):
+            return
+        if isinstance(value, Module):
             self.add_module(name, value)
-        elif parameters and name in parameters:
-            if value is not None:
-                raise TypeError(
-                    f"{type(self).__name__}: {name} is a parameter; set a Parameter or None, not {_kind(value)}"
-                )
-            parameters[name] = None
-        elif modules and name in modules:
-            if value is not None:
-                raise TypeError(f"{type(self).__name__}: {name} is a module; set a Module or None, not {_kind(value)}")
-            modules[name] = None
-        elif buffers and name in buffers:
-            if value is not None and not isinstance(value, Tensor):
-                raise TypeError(f"{type(self).__name__}: {name} is a buffer; set a tensor or None, not {_kind(value)}")
-            buffers[name] = value
-        else:
-            object.__setattr__(self, name, value)
+            return
+        for place, what, needed in (
+            ("_parameters", "parameter", Parameter),
+            ("_modules", "module", Module),
+            ("_buffers", "buffer", Tensor),
+        ):
+            held = self.__dict__.get(place)
+            if held and name in held:
+                if value is not None and not isinstance(value, needed):
+                    raise TypeError(
+                        f"{type(self).__name__}: {name} is a {what}; set a {needed.__name__} or None, not {kind(value)}"
+                    )
+                held[name] = value
+                return
+        object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
         for place in ("_parameters", "_buffers", "_modules"):
@@ -104,11 +102,11 @@ class Module:
             raise ValueError(f"{type(self).__name__}: {name} is this module itself, or holds it; a module has no loops")
         self._register(name, module, self._modules, Module)
 
-    def _register(self, name: str, value: Any, place: dict[str, Any], kind: type) -> None:
+    def _register(self, name: str, value: Any, place: dict[str, Any], needed: type) -> None:
         if not isinstance(name, str) or not name or "." in name:
             raise ValueError(f"{type(self).__name__}: {name!r} cannot be a name in a module: it is text without a dot")
-        if value is not None and not isinstance(value, kind):
-            raise TypeError(f"{type(self).__name__}: {name} is {_kind(value)}; it must be a {kind.__name__} or None")
+        if value is not None and not isinstance(value, needed):
+            raise TypeError(f"{type(self).__name__}: {name} is {kind(value)}; it must be a {needed.__name__} or None")
         for other in (self._parameters, self._buffers, self._modules):
             if other is not place:
                 other.pop(name, None)
@@ -194,7 +192,7 @@ class Module:
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(
-                f"load_state_dict: state_dict is {_kind(state_dict)}; it must be a dict of names and tensors"
+                f"load_state_dict: state_dict is {kind(state_dict)}; it must be a dict of names and tensors"
             )
         strict = boolean("load_state_dict", "strict", strict)
         own = self.state_dict()
@@ -286,17 +284,14 @@ def _join(prefix: str, name: str) -> str:
     return f"{prefix}.{name}" if prefix else name
 
 
-def _kind(value: Any) -> str:
-    return "None" if value is None else type(value).__name__
-
-
 def _host(name: str, value: Any) -> np.ndarray:
     if isinstance(value, Tensor):
         return value.array.numpy()
     if isinstance(value, (Array, np.ndarray)):
         return value if isinstance(value, np.ndarray) else value.numpy()
-    kind = _kind(value) if type(value).__module__ == "builtins" else f"{type(value).__module__}.{_kind(value)}"
-    raise TypeError(f"load_state_dict: {name} is {kind}; it must be a tensor or an array, of gpugrad or NumPy")
+    of = type(value)
+    given = kind(value) if of.__module__ == "builtins" else f"a {of.__module__}.{of.__name__}"
+    raise TypeError(f"load_state_dict: {name} is {given}; it must be a tensor or an array, of gpugrad or NumPy")
 
 
 def _cast(name: str, host: np.ndarray, dtype: np.dtype) -> np.ndarray:
