@@ -27,7 +27,10 @@ TESTS: dict[str, tuple[str, ...]] = {
     "batch_norm.cl": ("test_batch_norm.py",),
     "max_pool.cl": ("test_pooling.py",),
     "cross_entropy.cl": ("test_loss.py",),
+    "elementwise.cl": ("test_elementwise.py", "test_broadcast.py"),
+    "optim.cl": ("test_optim.py", "test_optim_groups.py"),
     "pick.cl": ("test_reduce.py",),
+    "random.cl": ("test_random.py", "test_ops_random.py"),
     "unscale.cl": ("test_grad_scaler.py",),
 }
 

@@ -1,4 +1,4 @@
-"""Optimisers, schedules and scalers copied, pickled, and given states and settings that are wrong."""
+"""Optimisers, schedules and scalers saved, copied, pickled, and given states and settings that are wrong."""
 
 import copy
 import math
@@ -6,13 +6,14 @@ import pickle
 
 import numpy as np
 import pytest
+from optimising import RULES, numbers, run, tensors
 
 import gpugrad as gg
 from gpugrad import nn, optim
 from gpugrad.errors import ScalerError
 from gpugrad.optim import lr_scheduler
 
-RULES = {
+OPTIMISERS = {
     "SGD": lambda params: optim.SGD(params, lr=0.1),
     "momentum": lambda params: optim.SGD(params, lr=0.1, momentum=0.9),
     "Adam": lambda params: optim.Adam(params, lr=0.1),
@@ -22,7 +23,7 @@ RULES = {
 def stepped(rule="Adam", dtype=gg.float32, steps=2):
     """A parameter of three numbers and its optimiser, after some steps."""
     p = nn.Parameter(gg.ones(3, dtype=dtype))
-    optimizer = RULES[rule]([p])
+    optimizer = OPTIMISERS[rule]([p])
     for _ in range(steps):
         step(p, optimizer)
     return p, optimizer
@@ -36,7 +37,7 @@ def step(p, optimizer):
 
 @pytest.mark.parametrize("twin", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
 @pytest.mark.parametrize("dtype", [gg.float32, gg.float16], ids=str)
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", OPTIMISERS)
 def test_a_copy_goes_on_as_the_original_would_and_apart_from_it(device, rule, dtype, twin):
     p, optimizer = stepped(rule, dtype)
     schedule = lr_scheduler.StepLR(optimizer, 1)
@@ -137,7 +138,7 @@ def test_adam_does_not_go_on_from_pytorchs_adamw_nor_the_other_way_round(device)
         (10**400, ValueError, "lr has 401 digits"),
     ],
 )
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", OPTIMISERS)
 def test_a_rate_that_is_none_is_refused_at_the_step_before_anything_moves(device, rule, value, error, message):
     p, optimizer = stepped(rule)
     before = p.detach().tolist()
@@ -244,3 +245,74 @@ def test_generators_arrays_and_devices_are_copied(device):
     assert copy.deepcopy(device) is device
     with pytest.raises(TypeError, match="a Device is this process's own"):
         pickle.dumps(device)
+
+
+# Saving
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_saved_state_goes_on_exactly(device, rng, rule, tmp_path):
+    kind, _, settings = RULES[rule]
+    parameters, gradients = numbers(rng)
+    whole, _ = run(lambda ps: kind(ps, **settings), parameters, gradients)
+    half, optimizer = run(lambda ps: kind(ps, **settings), parameters, gradients[:2])
+    gg.save(optimizer.state_dict(), tmp_path / "state.safetensors")
+
+    def resumed(ps):
+        other = kind(ps, lr=123.0)
+        other.load_state_dict(gg.load(tmp_path / "state.safetensors"))
+        return other
+
+    found, _ = run(resumed, half, gradients[2:])
+    for a, b in zip(found, whole):
+        assert (a == b).all()
+
+
+def test_a_state_dict_is_laid_out_as_in_pytorch(device):
+    a, b = tensors([np.ones(3, np.float32), np.ones(2, np.float32)])
+    optimizer = optim.Adam([{"params": [a]}, {"params": [b], "lr": 0.5}])
+    b.grad = gg.ones(2)
+    optimizer.step()
+    state = optimizer.state_dict()
+    assert list(state["state"]) == [1]
+    assert set(state["state"][1]) == {"step", "exp_avg", "exp_avg_sq"}
+    assert [g["params"] for g in state["param_groups"]] == [[0], [1]]
+    assert state["param_groups"][1]["lr"] == 0.5
+
+
+def test_a_state_with_settings_of_another_optimiser_is_refused_and_those_that_are_off_are_left_out(device):
+    p = gg.ones(1, requires_grad=True)
+    sgd, adam = optim.SGD([p], lr=0.5, momentum=0.9), optim.Adam([p])
+    with pytest.raises(ValueError, match=r"Adam.load_state_dict: a saved group has momentum 0.9; Adam has lr, betas"):
+        adam.load_state_dict(sgd.state_dict())
+    assert adam.param_groups[0]["lr"] == 1e-3
+    state = adam.state_dict()
+    state["param_groups"][0].update(amsgrad=False, foreach=None, lr=0.25)
+    adam.load_state_dict(state)
+    assert adam.param_groups[0]["lr"] == 0.25 and "amsgrad" not in adam.param_groups[0]
+
+
+def test_a_state_of_other_parameters_is_refused_and_changes_nothing(device):
+    (a,) = tensors([np.ones(3, np.float32)])
+    a.grad = gg.ones(3)
+    optimizer = optim.Adam([a], lr=0.1)
+    optimizer.step()
+    before = optimizer.state_dict()
+    two = optim.Adam(tensors([np.ones(3, np.float32)] * 2))
+    other = optim.Adam(tensors([np.ones(4, np.float32)]), lr=0.7)
+    other.param_groups[0]["params"][0].grad = gg.ones(4)
+    other.step()
+    wrong = {**before, "param_groups": [{**before["param_groups"][0], "lr": -1.0}]}
+    for state, error in (
+        (two.state_dict(), "saved groups"),
+        (other.state_dict(), "has shape"),
+        (wrong, "lr is -1"),
+        ({**before, "state": {5: before["state"][0]}}, "parameter 5"),
+        ({**before, "state": {0: {"step": 1}}}, "no exp_avg in the state"),
+    ):
+        with pytest.raises(ValueError, match=error):
+            optimizer.load_state_dict(state)
+    with pytest.raises(TypeError, match="state_dict"):
+        optimizer.load_state_dict({"state": {}})
+    assert optimizer.param_groups[0]["lr"] == 0.1
+    assert optimizer.state[a]["step"] == 1 and (optimizer.state[a]["exp_avg"].numpy() > 0).all()
