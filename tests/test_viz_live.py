@@ -15,7 +15,7 @@ import gpugrad as gg
 import gpugrad.nn.functional as F
 from gpugrad import viz
 from gpugrad.models import course_cnn
-from gpugrad.viz.graph_layout import WIDTH, layered
+from gpugrad.viz.graph_layout import HEIGHT, WIDTH, layered
 from gpugrad.viz.network import layers
 from gpugrad.viz.smoothing import smooth
 from gpugrad.viz.words import unpack
@@ -67,13 +67,39 @@ def test_a_tensor_used_twice_is_one_box():
 def test_boxes_do_not_overlap_and_stand_below_what_they_need():
     rng = np.random.default_rng(3)
     needs = [sorted(set(rng.integers(0, i, min(i, 3)).tolist())) for i in range(60)]
-    spots, (width, height) = layered(needs)
+    spots, _, (width, height) = layered(needs)
     for i, before in enumerate(needs):
         assert all(spots[j][1] < spots[i][1] for j in before)
     for y in {y for _, y in spots}:
         row = sorted(x for x, at in spots if at == y)
         assert all(b - a >= WIDTH for a, b in pairwise(row))
-    assert max(x for x, _ in spots) + WIDTH <= width and height > 0
+    assert min(x for x, _ in spots) >= 0 and max(x for x, _ in spots) + WIDTH <= width and height > 0
+
+
+def test_no_edge_passes_behind_a_box():
+    rng = np.random.default_rng(3)
+    needs = [sorted(set(rng.integers(0, i, min(i, 3)).tolist())) for i in range(60)]
+    spots, lanes, (width, _) = layered(needs)
+    rows = sorted({y for _, y in spots})
+    for i, before in enumerate(needs):
+        for j in before:
+            between = [y for y in rows if spots[j][1] < y < spots[i][1]]
+            assert [y for _, y in lanes.get((j, i), [])] == between
+    passed = [point for lane in lanes.values() for point in lane]
+    assert passed
+    for x, y in passed:
+        assert 0 <= x <= width
+        assert all(x < left or left + WIDTH < x for left, top in spots if top == y)
+
+
+def test_the_way_past_a_box_is_drawn_live_and_in_the_first_frame():
+    a, b = (gg.tensor(v, requires_grad=True) for v in (2.0, 3.0))
+    figure = viz.graph(a * b + a, {"a": a, "b": b})
+    names = [box["name"] for box in figure.data["boxes"]]
+    ((x, y),) = figure.data["ways"][figure.data["edges"].index((names.index("a"), names.index("Add")))]
+    mul = figure.data["boxes"][names.index("Mul")]
+    assert y == mul["y"] and not mul["x"] <= x <= mul["x"] + WIDTH
+    assert f"v{HEIGHT}" in figure.first_frame()
 
 
 def test_what_has_no_graph_is_refused():

@@ -53,12 +53,13 @@ class Graph(Figure):
 
     def read(self) -> dict[str, Any]:
         self.boxes, needs = self._boxes()
-        spots, size = layered(needs)
+        spots, lanes, size = layered(needs)
         boxes = [{**box, "x": x, "y": y} for box, (x, y) in zip(self.boxes, spots, strict=True)]
         edges = sorted((j, i) for i, before in enumerate(needs) for j in set(before))
+        ways = [lanes.get(edge, []) for edge in edges]
         caption = f"Read from the tensor's grad_fn; the values are those on {self.tensor.device}."
         head = {"title": "Autograd graph", "lead": LEAD, "caption": caption}
-        return {**head, "boxes": boxes, "edges": edges, "size": size, "box": [WIDTH, HEIGHT]}
+        return {**head, "boxes": boxes, "edges": edges, "ways": ways, "size": size, "box": [WIDTH, HEIGHT]}
 
     def _boxes(self) -> tuple[list[dict[str, Any]], list[list[int]]]:
         """Leaves and operations, each behind all that it needs."""
@@ -115,9 +116,11 @@ class Graph(Figure):
         d = self.data
         width, height = max(560, d["size"][0] + 40), d["size"][1] + 100
         out = [text(16, 28, d["title"], 15, weight=650), text(16, 50, self.describe())]
-        for a, b in d["edges"]:
+        for (a, b), lane in zip(d["edges"], d["ways"], strict=True):
             x, y, u, v = d["boxes"][a]["x"], d["boxes"][a]["y"], d["boxes"][b]["x"], d["boxes"][b]["y"]
-            out.append(f'<path d="M{x + 86} {y + 76 + HEIGHT}L{u + 86} {v + 76}" stroke="{MUTED}"/>')
+            passed = "".join(f"L{p + 20} {q + 76}v{HEIGHT}" for p, q in lane)
+            way = f"M{x + 86} {y + 76 + HEIGHT}{passed}L{u + 86} {v + 76}"
+            out.append(f'<path d="{way}" fill="none" stroke="{MUTED}"/>')
         for b in d["boxes"]:
             x, y, round_ = b["x"] + 20, b["y"] + 76, 4 if b["kind"] == "op" else 20
             out.append(f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="{round_}" fill="{PAPER}" '

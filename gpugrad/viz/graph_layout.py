@@ -3,14 +3,66 @@
 from __future__ import annotations
 
 WIDTH, HEIGHT, ACROSS, DOWN = 132, 38, 20, 22
+LANE = 24  # room that an edge takes where it passes between boxes
+
+Point = tuple[int, int]
 
 
-def layered(needs: list[list[int]]) -> tuple[list[tuple[int, int]], tuple[int, int]]:
-    """needs[i]: the boxes that i is made from, all with a smaller number -> (x, y) of each box, and the whole size.
+def layered(needs: list[list[int]]) -> tuple[list[Point], dict[tuple[int, int], list[Point]], Point]:
+    """needs[i]: the boxes that i is made from, all with a smaller number.
+
+    Gives (x, y) of each box; for each edge (from, to) that is longer than a layer, where it passes the layers between:
+    (x, top) of each; and the whole size.
 
     A box stands one layer below the lowest that it needs; one that needs nothing (a leaf), just above the first that
-    needs it. Within a layer boxes stand near those that they are tied to.
+    needs it. Within a layer boxes stand near those that they are tied to. The long edges of a box share a lane, which
+    no box stands in.
     """
+    layer, n = layers(needs), len(needs)
+    users: list[list[int]] = [[] for _ in range(n)]
+    for i, before in enumerate(needs):
+        for j in sorted(set(before)):
+            users[j].append(i)
+    above: list[list[int]] = [[] for _ in range(n)]
+    below: list[list[int]] = [[] for _ in range(n)]
+    lanes: dict[tuple[int, int], list[int]] = {}
+    for j in range(n):
+        lane = [j]
+        for down in range(layer[j] + 1, max((layer[i] for i in users[j]), default=0)):
+            below[lane[-1]].append(len(layer))
+            above.append([lane[-1]])
+            below.append([])
+            lane.append(len(layer))
+            layer.append(down)
+        for i in users[j]:
+            passed = lane[: layer[i] - layer[j]]
+            above[i].append(passed[-1])
+            below[passed[-1]].append(i)
+            if passed[1:]:
+                lanes[j, i] = passed[1:]
+    rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
+    for i, k in enumerate(layer):
+        rows[k].append(i)
+    room = [WIDTH + ACROSS] * n + [LANE] * (len(layer) - n)
+    place = [0.0] * len(layer)
+    for row in rows:
+        settle(row, dict.fromkeys(row, 0.0), room, place)
+    for sweep in range(6):
+        ties, order = (above, rows) if sweep % 2 else (below, rows[::-1])
+        for row in order:
+            wish = {i: sum(place[j] for j in ties[i]) / len(ties[i]) if ties[i] else place[i] for i in row}
+            row.sort(key=lambda i: (wish[i], i))
+            settle(row, wish, room, place)
+    left = min((place[i] - (WIDTH if i < n else LANE) / 2 for i in range(len(layer))), default=0.0)
+    right = max((place[i] + (WIDTH if i < n else LANE) / 2 for i in range(len(layer))), default=0.0)
+    at = [(round(x - left), k * (HEIGHT + DOWN)) for x, k in zip(place, layer)]
+    spots = [(x - WIDTH // 2, y) for x, y in at[:n]]
+    ways = {edge: [at[k] for k in lane] for edge, lane in lanes.items()}
+    return spots, ways, (round(right - left), len(rows) * (HEIGHT + DOWN) - DOWN)
+
+
+def layers(needs: list[list[int]]) -> list[int]:
+    """The layer of each box, counted from the top."""
     n = len(needs)
     users: list[list[int]] = [[] for _ in range(n)]
     layer = [0] * n
@@ -21,30 +73,15 @@ def layered(needs: list[list[int]]) -> tuple[list[tuple[int, int]], tuple[int, i
     for i in range(n):
         if not needs[i] and users[i]:
             layer[i] = min(layer[j] for j in users[i]) - 1
-    rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
-    for i in range(n):
-        rows[layer[i]].append(i)
-    place = [0.0] * n
-    for row in rows:
-        for k, i in enumerate(row):
-            place[i] = k - (len(row) - 1) / 2
-    for sweep in range(6):
-        ties, order = (needs, rows) if sweep % 2 else (users, rows[::-1])
-        for row in order:
-            wish = {i: sum(place[j] for j in ties[i]) / len(ties[i]) if ties[i] else place[i] for i in row}
-            row.sort(key=lambda i: (wish[i], i))
-            settle(row, wish, place)
-    left = min(place, default=0.0)
-    spots = [(round((place[i] - left) * (WIDTH + ACROSS)), layer[i] * (HEIGHT + DOWN)) for i in range(n)]
-    return spots, (max((x for x, _ in spots), default=0) + WIDTH, len(rows) * (HEIGHT + DOWN) - DOWN)
+    return layer
 
 
-def settle(row: list[int], wish: dict[int, float], place: list[float]) -> None:
-    """Give a row's boxes places a whole step apart, as near to what they wish as that allows."""
-    at = float("-inf")
+def settle(row: list[int], wish: dict[int, float], room: list[int], place: list[float]) -> None:
+    """Give what stands in a row places with room for each, as near to what they wish as that allows."""
+    at, before = float("-inf"), 0
     for i in row:
-        at = max(wish[i], at + 1)
-        place[i] = at
+        at = max(wish[i], at + (before + room[i]) / 2)
+        place[i], before = at, room[i]
     shift = sum(place[i] - wish[i] for i in row) / len(row)
     for i in row:
         place[i] -= shift

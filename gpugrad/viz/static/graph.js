@@ -33,11 +33,22 @@ function boxOf(b, i, [width, height]) {
   );
 }
 
-function wireOf(p, q, [width, height]) {
-  const [x1, y1, x2, y2] = [p.x + width / 2, p.y + height, q.x + width / 2, q.y];
-  const m = (y1 + y2) / 2;
-  const path = svg("path", { class: "edge", d: `M${x1} ${y1}C${x1} ${m} ${x2} ${m} ${x2} ${y2 - 6}` });
-  return [path, svg("path", { class: "tip", d: `M${x2} ${y2}l-4 -7h8z` })];
+/** The line from box p to box q; between them it passes layers, each at [x, top]. */
+function wireOf(p, q, lane, [width, height]) {
+  let [x, y] = [p.x + width / 2, p.y + height];
+  let d = `M${x} ${y}`;
+  const bend = (u, v, end) => {
+    const m = (y + v) / 2;
+    d += `C${x} ${m} ${u} ${m} ${u} ${end}`;
+  };
+  for (const [u, v] of lane) {
+    bend(u, v, v);
+    d += `v${height}`;
+    [x, y] = [u, v + height];
+  }
+  const [u, v] = [q.x + width / 2, q.y];
+  bend(u, v, v - 6);
+  return [svg("path", { class: "edge", d }), svg("path", { class: "tip", d: `M${u} ${v}l-4 -7h8z` })];
 }
 
 /** Pan and zoom of a picture that is W x H: dragging, the wheel with Ctrl, and what is given back for buttons. */
@@ -103,10 +114,10 @@ function draw(model, el) {
   const root = quiet(svg("svg", { class: "graph", tabindex: 0, role: "group", "aria-label": name }));
   const needs = d.boxes.map(() => []);
   const users = d.boxes.map(() => []);
-  const wires = d.edges.map(([a, b]) => {
+  const wires = d.edges.map(([a, b], k) => {
     needs[b].push(a);
     users[a].push(b);
-    const parts = wireOf(d.boxes[a], d.boxes[b], d.box);
+    const parts = wireOf(d.boxes[a], d.boxes[b], d.ways[k], d.box);
     root.append(...parts);
     return { a, b, parts };
   });
