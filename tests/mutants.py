@@ -23,9 +23,9 @@ KERNELS = ROOT / "gpugrad" / "kernels"
 #: Which tests have to notice a mistake in a kernel file; the others' are tests/test_<name before '_'>.py.
 TESTS: dict[str, tuple[str, ...]] = {
     "argmax.cl": ("test_reduce.py",),
-    "avg_pool.cl": ("test_pooling.py",),
+    "avg_pool.cl": ("test_avg_pool.py", "test_pooling.py"),
     "batch_norm.cl": ("test_batch_norm.py",),
-    "max_pool.cl": ("test_pooling.py",),
+    "max_pool.cl": ("test_max_pool.py", "test_pooling.py"),
     "cross_entropy.cl": ("test_loss.py",),
     "elementwise.cl": ("test_elementwise.py", "test_broadcast.py"),
     "optim.cl": ("test_optim.py", "test_optim_groups.py"),
