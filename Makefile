@@ -49,14 +49,14 @@ test-deep: $(VENV)/.test $(VENV)/.oracle $(VENV)/.lab $(VENV)/.browser ## the sl
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "deep and not full" $(ARGS)
 	$(BIN)/python tests/mutate.py --sample $(MUTANTS) --seed 7 --jobs $(JOBS)
 
-test-full: test $(VENV)/.oracle $(VENV)/.lab $(VENV)/.browser ## make test and make test-deep, with every mutant
+test-full: test $(VENV)/.oracle $(VENV)/.lab $(VENV)/.browser $(VENV)/.docs ## make test and make test-deep, with every mutant
 	OCLGRIND_SAMPLE=0 $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m deep $(ARGS)
 	$(BIN)/python tests/mutate.py --jobs $(JOBS)
 
 bench: $(VENV)/.bench ## time gpugrad beside NumPy and PyTorch
 	$(BIN)/gpugrad bench $(ARGS)
 
-docs: $(VENV)/.docs ## build the documentation into docs/_build/html (needs no network)
+docs: $(VENV)/.docs ## build the site into docs/_build/html; it runs the lessons that have changed (needs no network)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 

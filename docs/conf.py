@@ -1,8 +1,6 @@
 """Sphinx: `make docs` builds these pages with no network."""
 
 import inspect
-import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +23,7 @@ exclude_patterns = ["_build", "api/generated"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-nb_execution_mode = "off"  # the notebooks are stored with their output, which `make test` checks
+nb_execution_mode = "off"  # tools/live_lessons.py has run them
 
 default_role = "literal"  # docstrings write `x` for code, as Markdown does
 autodoc_member_order = "bysource"
@@ -85,16 +83,9 @@ def write_sections():
         raise ValueError(f"docs/conf.py: say in SECTIONS where {', '.join(sorted(left))} belong")
 
 
-def copy_lessons():
-    """docs/lessons: Sphinx takes pages from its own folder only."""
-    here = Path(__file__).parent
-    folder = here / "lessons"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    for path in sorted((here.parent / "notebooks").glob("*.ipynb")):
-        notebook = json.loads(path.read_text(encoding="utf-8"))
-        notebook["metadata"]["language_info"]["pygments_lexer"] = "ipython3"  # a cell with a kernel is no Python
-        (folder / path.name).write_text(json.dumps(notebook), encoding="utf-8")
+def write_lessons():
+    """docs/lessons: the lessons, run on this machine, with their figures alive; those that have changed."""
+    subprocess.run([sys.executable, "tools/live_lessons.py"], cwd=Path(__file__).parent.parent, check=True)
 
 
 def write_explorers():
@@ -107,7 +98,7 @@ def write_explorers():
 
 
 write_sections()
-copy_lessons()
+write_lessons()
 write_explorers()
 
 

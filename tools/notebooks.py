@@ -11,7 +11,10 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 import nbformat
 from nbclient import NotebookClient
@@ -30,18 +33,21 @@ METADATA = {
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
+def run(notebook: nbformat.NotebookNode, folder: Path) -> None:
+    """Run a notebook's cells, in a kernel of its own that works in that folder; it ends at the first error."""
+    NotebookClient(
+        notebook, timeout=300, kernel_name="python3", record_timing=False, store_widget_state=False,
+        coalesce_streams=True, resources={"metadata": {"path": str(folder)}},
+    ).execute()  # fmt: skip
+
+
 def execute(path: Path) -> None:
     """Run a notebook and write it back with what it showed."""
     notebook = nbformat.read(path, as_version=4)
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
         cell.metadata = nbformat.from_dict({k: v for k, v in cell.metadata.items() if k == "tags"})
-    client = NotebookClient(
-        notebook, timeout=300, kernel_name="python3", record_timing=False, store_widget_state=False,
-        coalesce_streams=True,
-        resources={"metadata": {"path": str(path.parent)}},
-    )  # fmt: skip
-    client.execute()
+    run(notebook, path.parent)
     notebook.metadata = nbformat.from_dict(METADATA)  # running has added the interpreter's version
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
@@ -83,12 +89,17 @@ def write_maps() -> None:
             write_whole(path, with_map(path.read_text(encoding="utf-8"), prefix).encode())
 
 
+@contextmanager
+def apart() -> Iterator[None]:
+    """Kernels that start in here run on PoCL, and neither read nor change your own progress."""
+    with tempfile.TemporaryDirectory() as f, patch.dict(os.environ, GPUGRAD_DEVICE="pocl", GPUGRAD_PROGRESS=f):
+        yield
+
+
 def main(names: list[str]) -> None:
-    os.environ["GPUGRAD_DEVICE"] = "pocl"
     for path in [Path(n) for n in names] or sorted(FOLDER.glob("*.ipynb")):
-        with tempfile.TemporaryDirectory() as folder:
-            os.environ["GPUGRAD_PROGRESS"] = folder  # your own progress is neither read nor changed
-            print(path.name, flush=True)
+        print(path.name, flush=True)
+        with apart():
             execute(path)
     write_maps()
 
