@@ -107,6 +107,13 @@ def rng(request):
     return np.random.default_rng(list(request.node.nodeid.encode()))
 
 
+@pytest.fixture
+def own_progress(tmp_path, monkeypatch):
+    """The file in which progress is kept during a test: nobody's own."""
+    monkeypatch.setenv("GPUGRAD_PROGRESS", str(tmp_path))
+    return tmp_path / "gpugrad-progress.json"
+
+
 TAIL = 64
 
 

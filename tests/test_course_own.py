@@ -9,7 +9,7 @@ import pytest
 import gpugrad as gg
 import gpugrad.nn.functional as F
 from gpugrad import course
-from gpugrad.course import catalog, own, progress
+from gpugrad.course import catalog, own
 from gpugrad.course.exercises.lesson14_your_kernels import _network
 from gpugrad.kernels.ladder import variants
 
@@ -19,9 +19,8 @@ NUMBER = {f.name: f.exercise for f in own.FAMILIES}
 
 
 @pytest.fixture(autouse=True)
-def file(tmp_path, monkeypatch):
-    monkeypatch.setenv("GPUGRAD_PROGRESS", str(tmp_path))
-    return tmp_path / progress.NAME
+def file(own_progress):
+    return own_progress
 
 
 def save(file, *families, **texts):
