@@ -20,11 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command. Gives the exit status: 0, 1 failed and said why, 2 wrong usage, 130 Ctrl-C, 141 no more reader."""
     parser = _parser()
     options, unknown = parser.parse_known_args(arguments)
-    if unknown and options.command == "lab" and not options.options:
-        options.options = unknown  # JupyterLab's; with words between them only -- can tell what belongs to what
+    if options.command == "lab":
+        options.options = [word for word in unknown if word != "--"]  # JupyterLab's
     elif unknown:
-        hint = ". JupyterLab's own options stand behind --" if options.command == "lab" else ""
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that has no such letter shows a ? for it
@@ -76,12 +75,11 @@ def _parser() -> argparse.ArgumentParser:
     bench.set_defaults(run=_bench)
 
     about = "open the lessons in JupyterLab, in a folder of your own"
-    lab = commands.add_parser("lab", help=about, description=f"{about[0].upper()}{about[1:]}.")
+    rest = "All other options are JupyterLab's: gpugrad lab --port 9000 --no-browser"
+    lab = commands.add_parser("lab", help=about, description=f"{about[0].upper()}{about[1:]}.", epilog=rest)
     lab.add_argument("--folder", type=Path, default=Path("gpugrad-lessons"), metavar="DIR", help="where your copy of "
                      "the lessons lies (default: gpugrad-lessons)")  # fmt: skip
     lab.add_argument("--only-copy", action="store_true", help="copy the lessons and open nothing")
-    lab.add_argument("options", nargs="*", metavar="OPTION", help="for JupyterLab; several words stand behind "
-                     "--: gpugrad lab -- --port 9000")  # fmt: skip
     lab.set_defaults(run=_lab)
 
     about = "show which exercises of the course are solved"

@@ -13,6 +13,8 @@ import urllib.request
 import pytest
 from browser import page, press
 
+from gpugrad.course.lab import with_defaults
+
 HERE = "http://127.0.0.1"
 TRACKER = "@jupyterlab/notebook-extension"
 
@@ -31,11 +33,11 @@ def server(folder, **variables):
     # a notebook leaves out what is far from the view; the tests want it all
     (settings / "tracker.jupyterlab-settings").write_text(json.dumps({"windowingMode": "none"}))
     options = ["--no-browser", "--allow-root", f"--port={port}", f"--ServerApp.root_dir={folder}"]
-    options += ["--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True", "--LabApp.news_url="]
-    options += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    options += ["--IdentityProvider.token=", "--ServerApp.disable_check_xsrf=True"]
     command = [sys.executable, "-m", "jupyterlab", *options]
     with open(home / "log", "w") as log:
-        running = subprocess.Popen(command, env={**os.environ, **homes, **variables}, stdout=log, stderr=log)
+        environment = with_defaults({**os.environ, **homes, **variables})
+        running = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
         try:
             for _ in range(120):
                 try:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -90,20 +91,30 @@ def test_lab_opens_the_first_lesson_in_the_folder_with_what_is_behind_two_dashes
     ((command, options),) = ran
     assert command[1:] == ["-m", "jupyterlab", "00_first_kernel.ipynb", "--no-browser"]
     assert options["cwd"] == tmp_path / "own" and (tmp_path / "own" / command[3]).exists()
+    assert options["env"] == lab.with_defaults(os.environ)
     assert "What you change there stays yours" in capsys.readouterr().out
 
 
-def test_one_option_of_jupyterlab_needs_no_dashes_before_it_and_several_words_are_told_to(monkeypatch, capsys):
+@pytest.mark.parametrize("dashes", [[], ["--"]])
+def test_what_lab_does_not_know_is_for_jupyterlab_in_its_order_with_two_dashes_before_it_or_without(
+    monkeypatch, capsys, dashes
+):
     given = []
-    monkeypatch.setattr(lab, "open_lab", lambda folder, options, only_copy: given.append(options) or 0)
-    assert main(["lab", "--no-browser", "--allow-root"]) == 0
-    assert given == [["--no-browser", "--allow-root"]]
-    with pytest.raises(SystemExit) as stop:
-        main(["lab", "--port", "9000"])
-    assert stop.value.code == 2 and "stand behind --" in capsys.readouterr().err
+    monkeypatch.setattr(lab, "open_lab", lambda *arguments: given.append(arguments) or 0)
+    assert main(["lab", "--folder", "own", *dashes, "--no-browser", "--port", "9000", "--allow-root"]) == 0
+    assert given == [(Path("own"), ["--no-browser", "--port", "9000", "--allow-root"], False)]
     with pytest.raises(SystemExit):
         main(["doctor", "--port"])
     assert capsys.readouterr().err.endswith("unrecognized arguments: --port\n")
+
+
+def test_jupyterlab_takes_its_defaults_from_the_package_and_from_where_it_would_have_looked():
+    assert lab.with_defaults({"A": "b"}) == {"A": "b", "JUPYTER_CONFIG_PATH": str(lab.DEFAULTS)}
+    both = lab.with_defaults({"JUPYTER_CONFIG_PATH": "/own"})["JUPYTER_CONFIG_PATH"]
+    assert both.split(os.pathsep) == ["/own", str(lab.DEFAULTS)]
+    defaults = json.loads((lab.DEFAULTS / "labconfig" / "default_setting_overrides.json").read_text())
+    asked = defaults["@jupyterlab/apputils-extension:notification"]
+    assert asked == {"checkForUpdates": False, "fetchNews": "false"}
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="there is no root here")

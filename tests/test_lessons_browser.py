@@ -202,6 +202,12 @@ class Driver:
         self.whole()
 
 
+def test_a_first_start_asks_nothing_over_the_lesson(browser, lab):
+    with opened(browser, lab[1], LESSONS[0]) as tab:
+        time.sleep(5)  # JupyterLab asks for leave to fetch news some time after it has opened
+        assert tab.locator(".Toastify__toast").all_inner_texts() == []
+
+
 @pytest.mark.parametrize("lesson", DRIVEN)
 def test_every_control_of_every_figure_of_a_lesson(browser, lab, lesson, record_property):
     with run(browser, lab, lesson) as (tab, kernel):

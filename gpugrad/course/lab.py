@@ -13,10 +13,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 RECORD = ".lessons.json"  # what each lesson looked like when it was copied
+DEFAULTS = Path(__file__).parent / "jupyter"  # of JupyterLab's settings; what a student has chosen goes before them
 
 
 def shipped() -> Path:
@@ -68,6 +69,12 @@ def contents(notebook: Path) -> str:
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 
 
+def with_defaults(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment in which JupyterLab does not ask, over the first lesson, whether you would like to get news."""
+    searched = [environment.get("JUPYTER_CONFIG_PATH", ""), str(DEFAULTS)]
+    return {**environment, "JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, searched))}
+
+
 def open_lab(folder: Path, options: Sequence[str], only_copy: bool = False) -> int:
     """Copy the lessons to `folder` and open JupyterLab on the first one, with `options`. Gives its exit status."""
     if not only_copy and importlib.util.find_spec("jupyterlab") is None:
@@ -79,7 +86,7 @@ def open_lab(folder: Path, options: Sequence[str], only_copy: bool = False) -> i
         return 0
     first = min(p.name for p in folder.glob("*.ipynb"))
     command = [sys.executable, "-m", "jupyterlab", first, *options]
-    status = subprocess.run(command, cwd=folder, check=False).returncode
+    status = subprocess.run(command, cwd=folder, env=with_defaults(os.environ), check=False).returncode
     if status and "--allow-root" not in options and hasattr(os, "geteuid") and os.geteuid() == 0:
         print("JupyterLab runs as root, as in a container, only where it is told to: gpugrad lab --allow-root")
     return status
