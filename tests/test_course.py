@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from adding import ADD
 from sampling import FULL
+from wrong_answers import change
 
 from gpugrad import course
 from gpugrad.course import catalog, glossary
@@ -70,6 +71,16 @@ def test_a_wrong_answer_fails_and_hears_why(number, wrong):
     assert not verdict.right
     assert verdict.text.startswith(number)
     assert wrong.says in verdict.text
+
+
+A_RUN_EACH = "int run = (n + 63) / 64, i = lane * run; i < min(n, lane * run + run); i++"
+ANOTHER_WAY = {"02.5": change("int i = lane; i < n; i += 64", A_RUN_EACH)}
+
+
+@pytest.mark.parametrize("number", ANOTHER_WAY)
+def test_another_way_than_the_solution_s_is_right_too(number):
+    verdict = catalog.exercise(number).examine(ANOTHER_WAY[number](catalog.solution(number)))
+    assert verdict.right, verdict.text
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.id)

@@ -1,5 +1,6 @@
 """Exercises of lesson 02: trees, starting values, barriers."""
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -38,9 +39,9 @@ def _after_one_round() -> list[float]:
 
 def _maxima(rng: np.random.Generator) -> Iterator[Case]:
     for rows, n in ((3, 5), (1, 1), (5, 97)):
-        # all below zero, each row below the one before, and the last far below any number one might think of
+        # all below zero, each row below the one before, and the last below every finite number
         x = -1 - rng.random((rows, n)).astype("f4") - np.arange(rows, dtype="f4")[:, None]
-        x[1:][-1:] *= 1e30
+        x[1:][-1:] = -np.inf
         yield Case(f"with {rows} rows of {n}", (x, Out(x.max(1)), rows, n), (rounded_up(rows, 4),), (4,))
 
 
@@ -52,11 +53,12 @@ def _mended(rng: np.random.Generator) -> Iterator[Case]:
 
 def _row_sums(rng: np.random.Generator) -> Iterator[Case]:
     for rows, n in ((3, 100), (2, 5), (1, 64), (4, 1001)):
-        x, sharing = whole(rng, rows, n), rows * min(n, 64)
+        # as few lanes as there are, if none has more to do than it must: in every 64th element, or a run of them
+        x, sharing = whole(rng, rows, n), rows * math.ceil(n / math.ceil(n / 64))
 
         def shared(launch: "LaunchTrace", sharing: int = sharing) -> str:
             reading = len(np.unique(launch.select(buffer="x", kind="load")["work_item"]))
-            text = f"right, but only {reading} of the {sharing} lanes that could read x do. Let each add up a share."
+            text = f"right, but only {reading} lanes read x, where {sharing} could. Let each add up a share."
             return text if reading < sharing else ""
 
         yield Case(f"with {rows} rows of {n}", (x, Out(x.sum(1)), n), (rows * 64,), (64,), demand=shared)
@@ -69,6 +71,8 @@ def _low_and_high(rng: np.random.Generator) -> Iterator[Case]:
 
     for rows, n in ((3, 5), (1, 1), (6, 61)):
         x = rng.standard_normal((rows, n)).astype("f4") + 5 * (-1) ** np.arange(rows, dtype="f4")[:, None]
+        if rows > 1:  # beyond every finite number, on either side
+            x[-2:] = [[np.inf], [-np.inf]]
         args = (x, Out(x.min(1)), Out(x.max(1)), rows, n)
         yield Case(f"with {rows} rows of {n}", args, (rounded_up(rows, 4),), (4,), demand=once)
 
