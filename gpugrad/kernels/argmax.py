@@ -11,7 +11,7 @@ from ..device import Device
 from ..dtypes import C_NAME, computed_in, int32, is_float
 from ..program import Define, Kernel
 from .checks import axis, boolean, check_array, check_out
-from .ladder import resolve, variant
+from .ladder import launch_first, resolve, variant
 from .tuning import tuned
 
 _RESULTS = {"values": "out outer chunks inner", "indices": "out outer chunks inner"}
@@ -65,11 +65,8 @@ def extremum(
 @variant("argmax", "serial")
 def _serial(kernel: Any, op: str, x: Array, values: Array, indices: Array, *sizes: int) -> None:
     """One work-item for each result. A kernel of your own finds maxima: (x, values, indices, outer, reduced, inner)."""
-    n = values.size
-    if kernel is not None:
-        kernel(x, values, indices, *sizes, global_size=(-(-n // 64) * 64,), local_size=(64,))
-    else:
-        _SERIAL.launch(x.dtype, (n,), (64,), x, values, indices, *sizes, defines=_defines(op, x, values))
+    args = (x, values, indices, *sizes)
+    launch_first(_SERIAL, kernel, x.dtype, (values.size,), (64,), *args, defines=_defines(op, x, values))
 
 
 @variant("argmax", "tree")

@@ -10,7 +10,7 @@ from ..program import Kernel
 from .checks import boolean, check_array, check_float, check_out, integer
 from .elementwise import summing
 from .geometry import Pair, Window, pooled_in, window
-from .ladder import resolve, variant
+from .ladder import launch_first, resolve, variant
 from .tuning import tuned
 
 _FORWARD = {"x": "in (N C) H W", "out": "out (N C) OH OW"}
@@ -58,10 +58,7 @@ def _window(kernel: Any, x: Array, out: Array, sizes: Sizes) -> None:
 
     A kernel of your own gets (x, out, H, W, KH, KW, SH, SW, PH, PW, OH, OW, pads, divisor, total).
     """
-    if kernel is not None:
-        kernel(x, out, *sizes, out.size, global_size=(-(-out.size // 64) * 64,), local_size=(64,))
-    else:
-        _WINDOW.launch(x.dtype, (out.size,), (64,), x, out, *sizes, out.size)
+    launch_first(_WINDOW, kernel, x.dtype, (out.size,), (64,), x, out, *sizes, out.size)
 
 
 @variant("avg_pool2d", "rows")
@@ -111,10 +108,7 @@ def avg_pool2d_backward(
 @variant("avg_pool2d_backward", "gather")
 def _gather(kernel: Any, g: Array, gx: Array, sizes: Sizes) -> None:
     """One work-item for each element of gx. A kernel of your own gets (g, gx, H, W, KH, ..., divisor, total)."""
-    if kernel is not None:
-        kernel(g, gx, *sizes, gx.size, global_size=(-(-gx.size // 64) * 64,), local_size=(64,))
-    else:
-        _GATHER.launch(g.dtype, (gx.size,), (64,), g, gx, *sizes, gx.size)
+    launch_first(_GATHER, kernel, g.dtype, (gx.size,), (64,), g, gx, *sizes, gx.size)
 
 
 @variant("avg_pool2d_backward", "planes")

@@ -10,7 +10,7 @@ from ..program import Kernel
 from .checks import check_array, check_float, check_out, pair
 from .elementwise import cast, fill
 from .geometry import Pair, Window, image_size, window, windows_in
-from .ladder import resolve, variant
+from .ladder import launch_first, resolve, variant
 from .tuning import tuned
 
 _GATHER = Kernel("col2im.cl", "col2im_gather", col="in N (C KH KW) (OH OW)", x="out N C H W")
@@ -77,12 +77,7 @@ def _gather(kernel: Any, col: Array, x: Array, w: Window, output: Pair) -> None:
     Its work-items: get_global_id(0) is the pixel h * W + w, padded to a multiple of 64; (1) the channel; (2) the image.
     """
     N, C, H, W = x.shape
-    args = (col, x, C, H, W, *w, *output)
-    size = (-(-H * W // 64) * 64, C, N)
-    if kernel is not None:
-        kernel(*args, global_size=size, local_size=(64, 1, 1))
-    else:
-        _GATHER.launch(x.dtype, size, (64, 1, 1), *args)
+    launch_first(_GATHER, kernel, x.dtype, (H * W, C, N), (64, 1, 1), col, x, C, H, W, *w, *output)
 
 
 @variant("col2im", "scatter")

@@ -16,7 +16,7 @@ from .conv_blocked import blocked, blocked_input, blocked_weight
 from .conv_im2col import add_bias, im2col_forward, im2col_input, im2col_weight
 from .conv_plan import Plan, plan
 from .geometry import Pair, image_size
-from .ladder import resolve, swapped
+from .ladder import launch_first, resolve, swapped
 from .ladder import variant as rung
 from .tuning import tuned
 
@@ -191,11 +191,7 @@ def _direct_weight(
 
 
 def _launch(own: Kernel, kernel: Any, size: tuple[int, ...], *args: Any) -> None:
-    size, local = (-(-size[0] // 64) * 64, *size[1:]), (64, *(1 for _ in size[1:]))
-    if kernel is not None:
-        kernel(*args, global_size=size, local_size=local)
-    else:
-        own.launch(args[0].dtype, size, local, *args)
+    launch_first(own, kernel, args[0].dtype, size, (64, *(1 for _ in size[1:])), *args)
 
 
 rung("conv2d", "im2col")(im2col_forward)

@@ -9,7 +9,7 @@ from ..dtypes import as_dtype
 from ..program import Kernel
 from .checks import check_array, check_float, check_out
 from .geometry import Pair, Window, image_size, window, windows_in
-from .ladder import resolve, variant
+from .ladder import launch_first, resolve, variant
 from .tuning import tuned
 
 _BUFFERS = {"x": "in N C H W", "col": "out N (C KH KW) (OH OW)"}
@@ -68,12 +68,8 @@ def _naive(kernel: Any, x: Array, col: Array, w: Window, output: Pair) -> None:
     Its work-items: get_global_id(0) is the column, padded to a multiple of 64; (1) the row; (2) the image.
     """
     N, C, H, W = x.shape
-    args = (x, col, C, H, W, *w, *output)
-    size = (-(-col.shape[2] // 64) * 64, col.shape[1], N)
-    if kernel is not None:
-        kernel(*args, global_size=size, local_size=(64, 1, 1))
-    else:
-        _NAIVE.launch(x.dtype, size, (64, 1, 1), *args)
+    size = (col.shape[2], col.shape[1], N)
+    launch_first(_NAIVE, kernel, x.dtype, size, (64, 1, 1), x, col, C, H, W, *w, *output)
 
 
 @variant("im2col", "window")

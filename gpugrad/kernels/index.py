@@ -14,7 +14,7 @@ from ..guards import guard
 from ..program import Kernel
 from .checks import axis, check_array, check_float, check_out, integer
 from .elementwise import cast
-from .ladder import resolve, variant
+from .ladder import launch_first, resolve, variant
 from .strided import geometry
 
 _SELECT = Kernel(
@@ -78,11 +78,7 @@ def index_select_backward(
 
 @variant("index_select_backward", "naive")
 def _naive(kernel: Any, g: Array, index: Array, out: Array, outer: int, D: int, J: int, inner: int) -> None:
-    if kernel is None:
-        _SUM_NAIVE.launch(g.dtype, (inner, D, outer), (4, 16, 1), g, index, out, D, J, inner)
-    else:
-        size = (-(-inner // 4) * 4, -(-D // 16) * 16, outer)
-        kernel(g, index, out, D, J, inner, global_size=size, local_size=(4, 16, 1))
+    launch_first(_SUM_NAIVE, kernel, g.dtype, (inner, D, outer), (4, 16, 1), g, index, out, D, J, inner)
 
 
 @variant("index_select_backward", "sorted")

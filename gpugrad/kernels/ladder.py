@@ -11,6 +11,11 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
+
+from ..program import Define, Kernel
+from .geometry import round_up
+
 _ladders: dict[str, dict[str, Callable[..., Any]]] = {}
 _swapped: ContextVar[dict[str, Any]] = ContextVar("gpugrad_swapped_kernels", default={})  # noqa: B039
 
@@ -49,6 +54,24 @@ def resolve(family: str, name: str | None, default: str) -> tuple[Callable[..., 
             raise ValueError(f"{family}: variant is {chosen!r}; there is {', '.join(ladder)}")
         return ladder[chosen], None
     return next(iter(ladder.values())), chosen
+
+
+def launch_first(
+    own: Kernel,
+    custom: Any,
+    dtype: np.dtype,
+    global_size: tuple[int, ...],
+    local_size: tuple[int, ...],
+    *args: Any,
+    defines: tuple[Define, ...] = (),
+) -> None:
+    """Launch a first rung's own kernel, or the one swapped in for it, which gets the same arguments and work-items."""
+    if custom is None:
+        own.launch(dtype, global_size, local_size, *args, defines=defines)
+        return
+    padded = tuple([round_up(g, n) for g, n in zip(global_size, local_size)])
+    if 0 not in padded:
+        custom(*args, global_size=padded, local_size=local_size)
 
 
 def swapped(*families: str) -> bool:

@@ -11,7 +11,7 @@ from ..program import Kernel
 from .checks import boolean, check_array, check_float, check_out
 from .elementwise import summing
 from .geometry import Pair, Window, pooled_in, window
-from .ladder import resolve, variant
+from .ladder import launch_first, resolve, variant
 from .tuning import tuned
 
 _FORWARD = {"x": "in (N C) H W", "out": "out (N C) OH OW", "indices": "out (N C) OH OW"}
@@ -55,10 +55,7 @@ def max_pool2d(
 def _window(kernel: Any, x: Array, out: Array, indices: Array, w: Window) -> None:
     """One work-item for each window. A kernel of your own gets (x, out, indices, H, W, KH, ..., DW, OH, OW, total)."""
     args = (x, out, indices, *x.shape[-2:], *w, *out.shape[-2:], out.size)
-    if kernel is not None:
-        kernel(*args, global_size=(-(-out.size // 64) * 64,), local_size=(64,))
-    else:
-        _WINDOW.launch(x.dtype, (out.size,), (64,), *args)
+    launch_first(_WINDOW, kernel, x.dtype, (out.size,), (64,), *args)
 
 
 @variant("max_pool2d", "rows")
@@ -120,10 +117,7 @@ def max_pool2d_backward(
 def _gather(kernel: Any, g: Array, indices: Array, gx: Array, w: Window) -> None:
     """One work-item for each element of gx. A kernel of your own gets (g, indices, gx, H, W, KH, ..., OW, total)."""
     args = (g, indices, gx, *gx.shape[-2:], *w, *g.shape[-2:], gx.size)
-    if kernel is not None:
-        kernel(*args, global_size=(-(-gx.size // 64) * 64,), local_size=(64,))
-    else:
-        _GATHER.launch(g.dtype, (gx.size,), (64,), *args)
+    launch_first(_GATHER, kernel, g.dtype, (gx.size,), (64,), *args)
 
 
 @variant("max_pool2d_backward", "planes")

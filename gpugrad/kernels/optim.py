@@ -16,7 +16,7 @@ from ..device import Device
 from ..program import Kernel
 from .checks import boolean, check_array, check_float, check_same, integer, real
 from .geometry import round_up
-from .ladder import resolve, variant
+from .ladder import launch_first, resolve, variant
 from .tuning import tuned
 
 FLOAT32_MOST = float(np.finfo(np.float32).max)
@@ -72,7 +72,7 @@ def sgd(
 def _sgd_one(custom: Any, parameters: Any, gradients: Any, wanted: list[int], *rule: float) -> None:
     for i in wanted:
         p = parameters[i]
-        _launch_one(_SGD, custom, p, p, gradients[i], p.size, *rule)
+        launch_first(_SGD, custom, p.dtype, (p.size,), _LOCAL, p, gradients[i], p.size, *rule, defines=_DEFINES)
 
 
 @variant("sgd", "eight")
@@ -167,7 +167,8 @@ def _one_by_one(
 ) -> None:
     for i in wanted:
         p = parameters[i]
-        _launch_one(kernel, custom, p, p, gradients[i], *(packed.parts[i] for packed in memory), p.size, *rule)
+        args = (p, gradients[i], *(packed.parts[i] for packed in memory), p.size, *rule)
+        launch_first(kernel, custom, p.dtype, (p.size,), _LOCAL, *args, defines=_DEFINES)
 
 
 def _by_eights(kernel: Kernel, parameters: Any, gradients: Any, memory: Any, wanted: list[int], rule: Any) -> None:
@@ -178,13 +179,6 @@ def _by_eights(kernel: Kernel, parameters: Any, gradients: Any, memory: Any, wan
         end = firsts[last] + parameters[last].size
         places = _places(eight, parameters, gradients, [firsts[i] for i in eight])
         _launch_eight(kernel, flats[0], end - start, *places, *flats, start, *rule)
-
-
-def _launch_one(kernel: Kernel, custom: Any, p: Array, *args: Any) -> None:
-    if custom is None:
-        kernel.launch(p.dtype, (p.size,), _LOCAL, *args, defines=_DEFINES)
-    elif p.size:
-        custom(*args, global_size=(round_up(p.size, _LOCAL[0]),), local_size=_LOCAL)
 
 
 def _launch_eight(kernel: Kernel, like: Array, elements: int, *args: Any) -> None:

@@ -14,7 +14,7 @@ from ..dtypes import C_NAME, computed_in, int32, is_float
 from ..program import Define, Kernel
 from .argmax import default_variant, extremum
 from .checks import axes, boolean, check_array, check_out
-from .ladder import resolve, variant
+from .ladder import launch_first, resolve, variant
 from .tuning import tuned
 
 _SERIAL = Kernel("reduce.cl", "reduce_serial", x="in outer reduced inner", out="out outer inner")
@@ -139,11 +139,8 @@ def _fold(op: str, x: Array, out: Array, outer: int, reduced: int, inner: int, n
 @variant("reduce", "serial")
 def _serial(kernel: Any, op: str, x: Array, out: Array, outer: int, reduced: int, inner: int) -> None:
     """One work-item for each result. A kernel of your own gets (x, out, outer, reduced, inner) and sums."""
-    n = outer * inner
-    if kernel is not None:
-        kernel(x, out, outer, reduced, inner, global_size=(-(-n // 64) * 64,), local_size=(64,))
-    else:
-        _SERIAL.launch(x.dtype, (n,), (64,), x, out, outer, reduced, inner, defines=_defines(op, x, out))
+    args = (x, out, outer, reduced, inner)
+    launch_first(_SERIAL, kernel, x.dtype, (outer * inner,), (64,), *args, defines=_defines(op, x, out))
 
 
 @variant("reduce", "tree")

@@ -12,7 +12,7 @@ from ..device import Device
 from ..dtypes import float64
 from ..program import Define, Kernel
 from .checks import axis, check_array, check_float, check_out, check_same
-from .ladder import resolve, variant
+from .ladder import launch_first, resolve, variant
 from .tuning import tuned
 
 _LINES = {"x": "in outer n inner", "out": "out outer n inner"}
@@ -61,11 +61,8 @@ def _softmax(name: str, x: Array, dim: int, chosen: str | None, out: Array | Non
 @variant("softmax", "naive")
 def _naive(kernel: Any, name: str, x: Array, out: Array, outer: int, n: int, inner: int) -> None:
     """No maximum subtracted. A kernel of your own gets (x, out, outer, n, inner), one work-item for each line."""
-    lines = outer * inner
-    if kernel is not None:
-        kernel(x, out, outer, n, inner, global_size=(-(-lines // 16) * 16,), local_size=_LOCAL)
-    else:
-        _NAIVE.launch(x.dtype, (lines,), _LOCAL, x, out, outer, n, inner, defines=_defines(name, x.device))
+    args = (x, out, outer, n, inner)
+    launch_first(_NAIVE, kernel, x.dtype, (outer * inner,), _LOCAL, *args, defines=_defines(name, x.device))
 
 
 @variant("softmax", "stable")

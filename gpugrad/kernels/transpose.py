@@ -7,7 +7,7 @@ from typing import Any
 from ..array import Array
 from ..program import Kernel
 from .checks import check_array, check_out
-from .ladder import resolve, variant
+from .ladder import launch_first, resolve, variant
 from .tuning import tuned
 
 _NAIVE = Kernel("transpose.cl", "transpose_naive", x="in N R C", out="out N C R")
@@ -33,10 +33,7 @@ def transpose(x: Array, *, variant: str | None = None, out: Array | None = None)
 
 @variant("transpose", "naive")
 def _naive(kernel: Any, x: Array, out: Array, N: int, R: int, C: int) -> None:
-    if kernel is None:
-        _NAIVE.launch(x.dtype, (C, R, N), (16, 16, 1), x, out, R, C)
-    else:
-        kernel(x, out, R, C, global_size=(-(-C // 16) * 16, -(-R // 16) * 16, N), local_size=(16, 16, 1))
+    launch_first(_NAIVE, kernel, x.dtype, (C, R, N), (16, 16, 1), x, out, R, C)
 
 
 @variant("transpose", "blocked")
