@@ -226,6 +226,17 @@ def test_the_stepper_opens_with_the_work_item_that_was_chosen(browser, tmp_path)
             assert tab.locator("[data-work-item]").get_attribute("data-work-item") == str(item)
 
 
+@pytest.mark.parametrize(("number", "group"), [(12, 4), (16, 1), (16, 16)])
+def test_a_launch_of_a_few_work_items_is_seen_whole(browser, tmp_path, number, group):
+    count = gg.kernel("__kernel void count(__global int *out) { int i = get_global_id(0); out[i] = i; }")
+    out = gg.zeros(number, dtype=gg.int32)
+    with gg.trace() as t:
+        count(out, global_size=number, local_size=group)
+    with page(browser, saved(viz.stepper(t), tmp_path)) as tab:
+        assert tab.locator(".wis .c").count() == number
+        assert not tab.locator(".wis .mini").is_visible()
+
+
 def test_private_memory_that_is_left_is_told_as_in_python(browser, tmp_path):
     text = """__kernel void k(__global float *x) {
       int i = get_global_id(0) + 4;

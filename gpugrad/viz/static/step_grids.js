@@ -18,7 +18,7 @@ function workItems(r, choose) {
     cell,
     wide: cell,
     plane: rank === 3 ? p => `dimension 2: ${p}` : undefined,
-    room: [300, 300],
+    room: [r.N <= 16 ? 480 : 300, 300], // a few are seen whole, whatever groups they are in
     onpick: choose,
     speak: w => `${r.who(w)}, ${r.gname(r.group(w))}${result(w)}`,
   });
