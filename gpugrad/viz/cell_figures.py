@@ -113,8 +113,8 @@ RESULTS = {
     "dweight": ("conv2d_direct_weight", ("x", "dy"), "each dy, times the pixel that this weight brought to it"),
 }  # fmt: skip
 LEADS = {
-    "y": "Each filter slides over the image. At each place it is multiplied with the pixels under it, over all "
-    "channels, and the products are summed up.",
+    "y": "Each window of weights slides over the image. At each place it is multiplied with the pixels under it, over "
+    "all channels, and the products are summed up.",
     "dx": "Backwards: each pixel collects the gradients of all results that saw it, each through the weight it went "
     "through.",
     "dweight": "Backwards: each weight collects the gradients of all results it made, each times the pixel it met.",
