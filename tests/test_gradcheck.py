@@ -124,3 +124,8 @@ def test_what_cannot_be_checked(device):
 def test_a_function_without_a_floating_result_has_nothing_to_check():
     with pytest.raises(ValueError, match="nothing to differentiate"):
         gg.gradcheck(lambda x: x.to(gg.int32), gg.ones(2, requires_grad=True))
+
+
+def test_the_gradients_of_outputs_may_come_from_a_generator(device):
+    x = gg.ones(2, requires_grad=True)
+    assert gg.gradgradcheck(lambda x: (x * x, x * 3), x, (gg.ones(2) for _ in range(2)))

@@ -71,10 +71,10 @@ def test_mistakes_in_place(device):
     cases = [
         (ValueError, r"add_: other has shape \(3, 2\); it does not fit", lambda: x.add_(gg.zeros(3, 2))),
         (ValueError, "add_: shapes .* do not broadcast", lambda: x.add_(gg.zeros(3))),
-        (TypeError, "div_: the result is float32, which a int32", lambda: i.div_(2)),
+        (TypeError, "div_: the result is float32, which a tensor of int32", lambda: i.div_(2)),
         (TypeError, "add_: the result is float32", lambda: i.add_(0.5)),
         (TypeError, "mul_: the result is float32", lambda: i.mul_(x)),
-        (TypeError, "add_: the result is int32, which a bool", lambda: (x == 0).add_(1)),
+        (TypeError, "add_: the result is int32, which a tensor of bool", lambda: (x == 0).add_(1)),
         (TypeError, "copy_: src is int; it must be a tensor", lambda: x.copy_(1)),
         (ValueError, "copy_", lambda: x.copy_(gg.zeros(3))),
         (TypeError, "add_: other is list", lambda: x.add_([1, 2])),

@@ -334,10 +334,17 @@ def test_sequential_runs_in_order_and_is_a_list():
     named = nn.Sequential({"first": a, "last": c})
     assert [n for n, _ in named.named_children()] == ["first", "last"]
     assert nn.Sequential()(x) is x
-    with pytest.raises(TypeError, match="1 is function"):
+    with pytest.raises(TypeError, match="Sequential: 1 is a function; it must be a module"):
         nn.Sequential(a, lambda x: x)
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="Sequential: index is 7, and there are 4 modules"):
         net[7]
+    with pytest.raises(TypeError, match="Sequential: index is 'last'; it must be an integer"):
+        net["last"]
+
+
+def test_a_module_added_to_a_part_of_a_sequential_replaces_none():
+    a, b, c, d = (nn.Linear(1, 1) for _ in "abcd")
+    assert list(nn.Sequential(a, b, c)[1:].append(d)) == [b, c, d]
 
 
 def test_module_list_holds_modules():
@@ -349,7 +356,7 @@ def test_module_list_holds_modules():
     assert [type(m).__name__ for m in layers] == ["Linear", "Sigmoid", "Tanh"]
     assert [n for n, _ in layers.named_parameters()] == ["0.weight", "0.bias"]
     for call in (lambda: layers.append(3), lambda: layers.__setitem__(0, 3)):
-        with pytest.raises(TypeError, match="int is no module"):
+        with pytest.raises(TypeError, match=r"ModuleList: [0-9] is an int; it must be a module"):
             call()
     with pytest.raises(NotImplementedError):
         layers(1)

@@ -71,6 +71,20 @@ CASES = {
     "a second check of text": (lambda: gg.gradgradcheck("f", leaf()), TypeError, "gradgradcheck: func is 'f'"),
     "parameters that are a number": (lambda: optim.Adam(3), TypeError, "Adam: params is int; give an iterable"),
     "an infinite rate": (lambda: optim.SGD([leaf()], lr=math.inf), ValueError, "lr is inf; it must be 0 or more, and"),
+    "a small number that is text": (
+        lambda: nn.BatchNorm2d(3, eps="x"), TypeError, "BatchNorm2d: eps is 'x'; it must be a number",
+    ),
+    "an infinite momentum": (lambda: nn.BatchNorm2d(3, momentum=math.inf), ValueError, "BatchNorm2d: momentum is inf"),
+    "a dimension that is text": (lambda: nn.Flatten("a"), TypeError, "Flatten: start_dim is 'a'; it must be an int"),
+    "no dimension": (lambda: nn.Softmax(None), TypeError, "Softmax: dim is None; it must be an integer"),
+    "a slope that is none": (lambda: nn.LeakyReLU(math.nan), ValueError, "LeakyReLU: negative_slope is nan"),
+    "too much smoothing": (
+        lambda: nn.CrossEntropyLoss(label_smoothing=2), ValueError, "label_smoothing is 2.0; it must be from 0 to 1",
+    ),
+    "half a class": (lambda: nn.NLLLoss(ignore_index=0.5), TypeError, "NLLLoss: ignore_index is 0.5"),
+    "a check of a number": (lambda: gg.gradcheck(abs, 5), TypeError, "gradcheck: inputs is an int; give a tensor"),
+    "points that lie nowhere apart": (lambda: gg.gradcheck(abs, leaf(), eps=0), ValueError, "gradcheck: eps is 0"),
+    "a tolerance below 0": (lambda: gg.gradcheck(abs, leaf(), atol=-1), ValueError, "gradcheck: atol is -1.0"),
     "a gain of a list": (lambda: nn.init.calculate_gain([]), ValueError, r"calculate_gain: nonlinearity is \[\]"),
     "a device of spaces": (lambda: gg.use_device("  "), TypeError, "use_device: which is '  '"),
 }  # fmt: skip

@@ -9,7 +9,7 @@ up to eps^2 and rounding / eps. In float64 both are small, so float64 is what is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from ..array import Array
 from ..dtypes import as_dtype, float32, float64, is_float
 from ..errors import GradcheckError
-from ..kernels.checks import boolean
+from ..kernels.checks import boolean, kind, real
 from .engine import grad
 from .mode import enable_grad
 from .tensor import Tensor
@@ -64,7 +64,8 @@ def gradcheck(
     Gives an object that counts as True and says which dtype was checked. Otherwise raises GradcheckError, which names
     the input, the index and both numbers, or gives False where `raise_exception` is False.
     """
-    return _check("gradcheck", func, _arguments(inputs), eps, atol, rtol, raise_exception, dtype)
+    args = _arguments("gradcheck", "inputs", inputs)
+    return _check("gradcheck", func, args, eps, atol, rtol, raise_exception, dtype)
 
 
 def gradgradcheck(
@@ -83,17 +84,18 @@ def gradgradcheck(
     `grad_outputs`: a tensor for each output; random ones unless given. All else is as in `gradcheck`.
     """
     _check_callable("gradgradcheck", func)
-    args = _arguments(inputs)
+    args = _arguments("gradgradcheck", "inputs", inputs)
     wanted = [i for i, a in enumerate(args) if isinstance(a, Tensor) and a.requires_grad]
     if grad_outputs is None:
         rng = np.random.default_rng(1)
         shapes = [(o.shape, o.dtype, o.device) for o in _outputs(func, args)]
         cotangents = [_tensor(rng.normal(size=s), d, dev) for s, d, dev in shapes]
     else:
-        for i, g in enumerate(_arguments(grad_outputs)):
+        given = _arguments("gradgradcheck", "grad_outputs", grad_outputs)
+        for i, g in enumerate(given):
             if not isinstance(g, Tensor):
                 raise TypeError(f"gradgradcheck: grad_outputs[{i}] is {type(g).__name__}; it must be a tensor")
-        cotangents = [g.detach().requires_grad_() for g in _arguments(grad_outputs)]
+        cotangents = [g.detach().requires_grad_() for g in given]
 
     def gradients(*everything: Any) -> tuple[Tensor, ...]:
         primal, cotangents = everything[: len(args)], everything[len(args) :]
@@ -118,7 +120,12 @@ def _check(
     raise_exception = boolean(name, "raise_exception", raise_exception)
     _check_callable(name, func)
     args, chosen = _cast(name, args, dtype)
-    eps, atol, rtol = (given if given is not None else d for given, d in zip((eps, atol, rtol), DEFAULTS[chosen]))
+    eps, atol, rtol = (
+        default if given is None else real(name, argument, given, 0)
+        for argument, given, default in zip(("eps", "atol", "rtol"), (eps, atol, rtol), DEFAULTS[chosen])
+    )
+    if not eps:
+        raise ValueError(f"{name}: eps is 0; it is how far points lie apart, and must be above 0")
     try:
         with enable_grad():
             count = 0
@@ -198,8 +205,12 @@ def _check_callable(name: str, func: Any) -> None:
         raise TypeError(f"{name}: func is {func!r}; it must be a function of the inputs")
 
 
-def _arguments(inputs: Any) -> list[Any]:
-    return [inputs] if isinstance(inputs, Tensor) else list(inputs)
+def _arguments(name: str, argument: str, given: Any) -> list[Any]:
+    if isinstance(given, Tensor):
+        return [given]
+    if not isinstance(given, Iterable):
+        raise TypeError(f"{name}: {argument} is {kind(given)}; give a tensor, or a sequence")
+    return list(given)
 
 
 def _tensor(host: np.ndarray, dtype: np.dtype, device: Any) -> Tensor:

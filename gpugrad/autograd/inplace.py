@@ -68,7 +68,7 @@ def _fitted(name: str, op: str, tensor: Tensor, other: Any) -> Any:
         wider = float32
     if _category(wider) != _category(dtype):
         raise TypeError(
-            f"{name}: the result is {wider}, which a {dtype} tensor cannot hold; cast it first, or make a new tensor"
+            f"{name}: the result is {wider}, which a tensor of {dtype} cannot hold; cast it first, or make a new tensor"
         )
     return other.to(dtype) if isinstance(other, Tensor) else other
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..autograd.tensor import Tensor
+from ..kernels.checks import integer, real
 from . import functional as F
 from .module import Module
 
@@ -26,7 +27,7 @@ class LeakyReLU(Module):
 
     def __init__(self, negative_slope: float = 0.01):
         super().__init__()
-        self.negative_slope = negative_slope
+        self.negative_slope = real("LeakyReLU", "negative_slope", negative_slope)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.leaky_relu(input, self.negative_slope)
@@ -61,7 +62,7 @@ class Softmax(Module):
 
     def __init__(self, dim: int):
         super().__init__()
-        self.dim = dim
+        self.dim = integer("Softmax", "dim", dim)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, self.dim)
@@ -75,7 +76,7 @@ class LogSoftmax(Module):
 
     def __init__(self, dim: int):
         super().__init__()
-        self.dim = dim
+        self.dim = integer("LogSoftmax", "dim", dim)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ..kernels.checks import integer, kind
 from .module import Module
 
 
@@ -18,9 +20,7 @@ class Sequential(Module):
         else:
             named = [(str(i), m) for i, m in enumerate(modules)]
         for name, module in named:
-            if not isinstance(module, Module):
-                raise TypeError(f"Sequential: {name} is {type(module).__name__}; it must be a module")
-            self.add_module(name, module)
+            self.add_module(name, _module("Sequential", name, module))
 
     def forward(self, input: Any) -> Any:
         for module in self._modules.values():
@@ -29,7 +29,7 @@ class Sequential(Module):
 
     def append(self, module: Module) -> Sequential:
         """Add a module at the end."""
-        self.add_module(str(len(self)), module)
+        _append(self, module)
         return self
 
     def __len__(self) -> int:
@@ -41,7 +41,7 @@ class Sequential(Module):
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return Sequential(dict(list(self._modules.items())[index]))
-        return list(self._modules.values())[index]
+        return self._modules[_name(self, index)]
 
 
 class ModuleList(Module):
@@ -53,9 +53,7 @@ class ModuleList(Module):
 
     def append(self, module: Module) -> ModuleList:
         """Add a module at the end."""
-        if not isinstance(module, Module):
-            raise TypeError(f"ModuleList: a {type(module).__name__} is no module")
-        self.add_module(str(len(self)), module)
+        _append(self, module)
         return self
 
     def extend(self, modules: Iterable[Module]) -> ModuleList:
@@ -71,11 +69,31 @@ class ModuleList(Module):
         return iter(list(self._modules.values()))
 
     def __getitem__(self, index: int | slice) -> Any:
-        found = list(self._modules.values())[index]
-        return ModuleList(found) if isinstance(index, slice) else found
+        if isinstance(index, slice):
+            return ModuleList(list(self)[index])
+        return self._modules[_name(self, index)]
 
     def __setitem__(self, index: int, module: Module) -> None:
-        name = list(self._modules)[index]
-        if not isinstance(module, Module):
-            raise TypeError(f"ModuleList: a {type(module).__name__} is no module")
-        self._modules[name] = module
+        name = _name(self, index)
+        self.add_module(name, _module("ModuleList", name, module))
+
+
+def _module(container: str, name: str, value: Any) -> Module:
+    if not isinstance(value, Module):
+        raise TypeError(f"{container}: {name} is {kind(value)}; it must be a module")
+    return value
+
+
+def _append(container: Module, module: Module) -> None:
+    held = container._modules
+    name = next(n for n in map(str, itertools.count(len(held))) if n not in held)  # a part of a Sequential keeps names
+    container.add_module(name, _module(type(container).__name__, name, module))
+
+
+def _name(container: Module, index: Any) -> str:
+    """The name of the module at a place."""
+    names, of = list(container._modules), type(container).__name__
+    place = integer(of, "index", index)
+    if not -len(names) <= place < len(names):
+        raise IndexError(f"{of}: index is {place}, and there are {len(names)} modules")
+    return names[place]

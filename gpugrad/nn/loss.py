@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..autograd.tensor import Tensor
+from ..kernels.checks import integer, real
 from . import functional as F
 from .module import Module
 
@@ -26,7 +27,8 @@ class NLLLoss(Module):
     def __init__(self, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean"):
         super().__init__()
         self.register_buffer("weight", weight)
-        self.ignore_index, self.reduction = ignore_index, _checked("NLLLoss", reduction)
+        self.ignore_index = integer("NLLLoss", "ignore_index", ignore_index)
+        self.reduction = _checked("NLLLoss", reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
@@ -47,8 +49,9 @@ class CrossEntropyLoss(Module):
     ):
         super().__init__()
         self.register_buffer("weight", weight)
-        self.ignore_index, self.reduction = ignore_index, _checked("CrossEntropyLoss", reduction)
-        self.label_smoothing = label_smoothing
+        self.ignore_index = integer("CrossEntropyLoss", "ignore_index", ignore_index)
+        self.reduction = _checked("CrossEntropyLoss", reduction)
+        self.label_smoothing = real("CrossEntropyLoss", "label_smoothing", label_smoothing, 0, 1)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.cross_entropy(

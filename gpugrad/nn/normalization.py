@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..autograd.ops import full, ones, zeros
 from ..autograd.tensor import Tensor
 from ..dtypes import int32
-from ..kernels.checks import boolean, integer
+from ..kernels.checks import boolean, integer, real
 from . import functional as F
 from .module import Module
 from .parameter import Parameter
@@ -35,7 +35,8 @@ class BatchNorm2d(Module):
     ):
         super().__init__()
         self.num_features = integer("BatchNorm2d", "num_features", num_features, 1)
-        self.eps, self.momentum = eps, momentum
+        self.eps = real("BatchNorm2d", "eps", eps, 0)
+        self.momentum = None if momentum is None else real("BatchNorm2d", "momentum", momentum)
         self.affine = affine = boolean("BatchNorm2d", "affine", affine)
         self.track_running_stats = boolean("BatchNorm2d", "track_running_stats", track_running_stats)
         n = self.num_features

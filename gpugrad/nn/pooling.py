@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..autograd.tensor import Tensor
-from ..kernels.checks import boolean
+from ..kernels.checks import boolean, integer
 from ..kernels.geometry import window
 from . import functional as F
 from .module import Module
@@ -87,7 +87,8 @@ class Flatten(Module):
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1):
         super().__init__()
-        self.start_dim, self.end_dim = start_dim, end_dim
+        self.start_dim = integer("Flatten", "start_dim", start_dim)
+        self.end_dim = integer("Flatten", "end_dim", end_dim)
 
     def forward(self, input: Tensor) -> Tensor:
         return input.flatten(self.start_dim, self.end_dim)
