@@ -115,7 +115,7 @@ function worst(d, model, ink) {
     const canvas = html("canvas", { "aria-hidden": "true" });
     const onclick = () => model.send({ ask: "digit", index: m.index });
     const state = { disabled: !live, "aria-pressed": String(m.index === d.digit.index), title, onclick };
-    const sure = m.sure == null ? "NaN" : `${Math.round(100 * m.sure)} % sure`;
+    const sure = m.sure == null ? "NaN" : `${Math.floor(100 * m.sure)} % sure`; // rounded up, 99.5 % would be certain
     const said = [html("span", {}, `${m.label} → ${m.said}`), html("small", {}, sure)];
     montage(canvas, unpack(m.image), 1, 28, 28, 48, ink);
     return quiet(html("button", { type: "button", ...state }, canvas, ...said));
