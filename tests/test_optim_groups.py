@@ -117,6 +117,21 @@ def test_what_is_appended_is_checked_at_the_next_step(device, wrong, error, mess
     assert (p.detach().numpy() == -1).all()
 
 
+def test_a_group_that_is_refused_or_does_not_fit_keeps_the_others_where_they_were(device, monkeypatch):
+    a, b = tensors([np.ones(3, np.float32), np.ones((300, 300), np.float32)])
+    optimizer = optim.Adam([{"params": [a]}, {"params": [b]}])
+    a.grad, b.grad = gg.ones(3), gg.ones(300, 300)
+    pool = gg.memory.pool(device)
+    pool.release_cached()
+    with monkeypatch.context() as short:
+        short.setattr(pool, "limit", pool.allocated + 300_000)
+        with pytest.raises(gg.OutOfDeviceMemory):
+            optimizer.step()
+    assert a.detach().tolist() == [1, 1, 1]
+    optimizer.step()
+    assert (a.detach().numpy() < 1).all() and optimizer.state[a]["step"] == 1
+
+
 def test_a_closure_that_cannot_be_called_is_refused(device):
     with pytest.raises(TypeError, match=r"SGD\.step: closure is 3"):
         optim.SGD(tensors([np.zeros(3, np.float32)])).step(3)

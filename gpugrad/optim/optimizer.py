@@ -143,8 +143,10 @@ class Optimizer:
                 loss = closure()
         for number, group in enumerate(self.param_groups):
             self._check_now(number, group)
-        for number, group in enumerate(self.param_groups):
-            for bundle in self.bundles(number):
+        # What may be refused, or not fit into memory, comes before anything moves.
+        ready = [(group, self.bundles(number)) for number, group in enumerate(self.param_groups)]
+        for group, bundles in ready:
+            for bundle in bundles:
                 self.update(group, bundle)
         return loss
 
