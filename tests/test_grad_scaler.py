@@ -144,6 +144,19 @@ def test_the_scale_shrinks_after_an_overflow_and_grows_after_an_interval(device)
     assert scales == [1024, 512, 512, 2048, 1024, 1024, 4096, 4096, 16384]
 
 
+def test_a_step_that_was_refused_is_made_once_it_can_be(device):
+    (p,) = parameters(np.zeros(3, np.float32))
+    optimizer, scaler = gg.optim.SGD([p], lr=0.5), gg.GradScaler(4.0)
+    p.grad = gg.full((3,), 4.0)
+    scaler.scale(gg.tensor(1.0))
+    optimizer.param_groups[0]["momentum"] = -1
+    with pytest.raises(ValueError, match="momentum is -1"):
+        scaler.step(optimizer)
+    optimizer.param_groups[0]["momentum"] = 0
+    scaler.step(optimizer)
+    assert p.detach().tolist() == [-0.5] * 3  # divided by the scale once
+
+
 def test_what_half_cannot_hold_comes_through_scaled(device):
     """The gradient is 2^-26, below half's smallest number 2^-24: unscaled it would be 0."""
     grads = []

@@ -126,8 +126,9 @@ class GradScaler:
             raise ScalerError(
                 "GradScaler.step: no parameter of this optimiser has a gradient; scaler.scale(loss).backward() first"
             )
-        progress.stepped = True
-        return None if progress.overflow() else optimizer.step()
+        result = None if progress.overflow() else optimizer.step()
+        progress.stepped = True  # a step that failed may be tried again: the gradients stay unscaled
+        return result
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
         """Make the scale smaller after an overflow, larger after `growth_interval` steps without; or `new_scale`."""
