@@ -227,7 +227,7 @@ def slip(message: str, lines: list[str], line: int) -> tuple[str, str]:
     for at in (line, line - 1):  # what // hides is missed at the next line
         if 1 <= at <= len(lines) and _divides(lines[at - 1]):
             here = "here" if at == line else f"in line {at}"
-            return "//", f"// begins a comment in C: write / {here}, which divides whole numbers without a rest."
+            return "//", f"// begins a comment in C: write / {here}: between whole numbers it drops the fraction."
     code = _code(lines, line)
     if message == "expected expression" and _DECLARATION.match(code) and _BRANCH.match(_code(lines, line - 1)):
         return ALONE, "Behind if, for or else without braces stands one statement, and no declaration: write { ... }."

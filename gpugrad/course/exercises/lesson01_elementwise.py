@@ -122,7 +122,7 @@ LESSON = Lesson(
                 "out[i] = x[i] + b[i / columns];",
             ),
             kernel="add_column", cases=_rows,
-            done="Division finds the row; whole numbers in C divide without a rest.",
+            done="Division finds the row: between whole numbers, C's / drops the fraction.",
         ),
         KernelExercise(
             "01.4", "write a kernel", "ReLU that keeps NaN",

@@ -177,4 +177,5 @@ LESSON = Lesson(
             done="Four multiplications in one instruction, and four neighbours in one read.",
         ),
     ),
+    minutes=55,
 )  # fmt: skip
