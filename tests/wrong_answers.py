@@ -6,6 +6,8 @@ A module there has WRONG, a dict from an exercise to its wrong answers, at least
         "00.1": [Wrong("rounded down", [960, 64, 64], says="rounded down")],
         "00.3": [Wrong("off by one", change("n - 1 - i", "n - i"), says="OUT OF BOUNDS, line 3")],
     }
+
+and may have ANOTHER_WAY, a dict from an exercise to an answer that is right and not the solution.
 """
 
 from dataclasses import dataclass

@@ -16,6 +16,9 @@ __kernel void row_sum(__global const float *x, __global float *out, int n) {
 """
 EXCHANGED = change("low[row] =", "high[ROW] =", "high[row] =", "low[row] =", "ROW", "row")
 
+A_RUN_EACH = "int run = (n + 63) / 64, i = lane * run; i < min(n, lane * run + run); i++"
+ANOTHER_WAY = {"02.5": change("int i = lane; i < n; i += 64", A_RUN_EACH)}
+
 WRONG = {
     "02.1": [
         Wrong("additions, not rounds", 1023, says="how many additions"),

@@ -9,6 +9,33 @@ WITHIN = change("indices[o] == h * W + w", "indices[o] == kh * KW + kw")
 EPS = change("sqrt(square) / root + eps", "sqrt(square + eps) / root")
 OLD = change("- step_size * mean", "- step_size * m[i]", "m[i] = mean;\n    v[i] = square;\n", "",
              "+ eps);", "+ eps);\n    m[i] = mean;\n    v[i] = square;")  # fmt: skip
+BARRIER = "barrier(CLK_LOCAL_MEM_FENCE); /* the tile has been read */"
+TILED = """
+__kernel void my_gemm(
+    __global const float *a, __global const float *b, __global float *c,
+    int M, int N, int K, int inner,
+    int a_outer, int a_inner, int a_m, int a_k,
+    int b_outer, int b_inner, int b_k, int b_n,
+    float alpha, float beta) {
+  __local float s[16][16], u[16][16];
+  int n = get_global_id(0), m = get_global_id(1), x = get_local_id(0), y = get_local_id(1);
+  int product = get_global_id(2);
+  a += product / inner * a_outer + product % inner * a_inner;
+  b += product / inner * b_outer + product % inner * b_inner;
+  c += product * M * N;
+  float sum = 0;
+  for (int t = 0; t < K; t += 16) {
+    s[y][x] = m < M && t + x < K ? a[m * a_m + (t + x) * a_k] : 0;
+    u[y][x] = n < N && t + y < K ? b[(t + y) * b_k + n * b_n] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k = 0; k < 16; k++) sum += s[y][k] * u[k][x];
+    barrier(CLK_LOCAL_MEM_FENCE); /* the tile has been read */
+  }
+  if (m < M && n < N)
+    c[m * N + n] = beta == 0 ? alpha * sum : alpha * sum + beta * c[m * N + n];
+}
+"""
+ANOTHER_WAY = {"14.4": TILED}
 FORWARD = "relu(x, out, n, global_size=(n + 63) // 64 * 64, local_size=64)"
 WHERE = "out = gg.where(x < 0, gg.zeros_like(x), x)"
 NUMPY = "out = gg.from_numpy(np.where(x.detach().numpy() < 0, 0, x.detach().numpy()))"
@@ -40,6 +67,8 @@ WRONG = {
         Wrong("reads c where beta is 0", READS_C, says="nobody has written"),
         Wrong("only the first product", FIRST, says="DATA RACE"),
         Wrong("no guard", change("m < M && n < N", "1"), says="OUT OF BOUNDS"),
+        Wrong("tiles, and one barrier of two", TILED.replace(BARRIER, ""), says="DATA RACE"),
+        Wrong("the first tile alone", TILED.replace("t < K; t += 16", "t < 16; t += 16"), says="c[0, 0, 0, 0] is"),
         Wrong("alpha forgotten", change("? alpha * sum", "? sum"), says="c[0, 0, 0, 0] is"),
     ],
     "14.5": [

@@ -88,7 +88,7 @@ def _products_of(rng: np.random.Generator) -> Iterator[Case]:
     for (M, N, K), (outer, inner), transposed, shared, (alpha, beta) in (
         ((3, 4, 5), (1, 1), (False, False), False, (1, 0)),
         ((7, 5, 4), (1, 1), (True, False), False, (1, 0)),
-        ((2, 6, 13), (1, 1), (False, True), False, (3, 0)),
+        ((2, 6, 37), (1, 1), (False, True), False, (3, 0)),  # more than two tiles of 16
         ((17, 3, 2), (2, 3), (False, False), True, (1, 0)),
         ((3, 18, 4), (2, 2), (True, True), False, (2, 1)),
     ):
