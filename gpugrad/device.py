@@ -321,6 +321,14 @@ def current_device() -> Device:
         return _current
 
 
+def switched_on(variable: str) -> bool:
+    """What a variable of the environment says: on or off."""
+    word = os.environ.get(variable, "").strip().lower()
+    if word not in ("", "0", "no", "off", "false", "1", "yes", "on", "true"):
+        raise ValueError(f"{variable} is {word!r}; write 1 or 0")
+    return word in ("1", "yes", "on", "true")
+
+
 class use_device:
     """Choose the device for what follows; as a context manager, for the block.
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import importlib.resources
 import itertools
-import os
 import re
 import threading
 import warnings
@@ -28,7 +27,7 @@ import numpy as np
 
 from .array import Array
 from .build_errors import explain, uncounted
-from .device import Device
+from .device import Device, switched_on
 from .dtypes import C_COMPUTE, C_NAME, as_dtype
 from .errors import GpugradError, KernelBuildError, OutOfDeviceMemory
 from .memory import is_out_of_memory, pool
@@ -402,18 +401,10 @@ class Launch:
         return {p.name: a for p, a in zip(self.kernel.parameters, self.args, strict=True)}
 
 
-def _switch(variable: str) -> bool:
-    """What a variable of the environment says: on or off."""
-    word = os.environ.get(variable, "").strip().lower()
-    if word not in ("", "0", "no", "off", "false", "1", "yes", "on", "true"):
-        raise ValueError(f"{variable} is {word!r}; write 1 or 0")
-    return word in ("1", "yes", "on", "true")
-
-
 Interceptor = Callable[[Launch, Callable[[], None]], None]
 
 _numbers = itertools.count(1)
-_sync = _switch("GPUGRAD_SYNC")
+_sync = switched_on("GPUGRAD_SYNC")
 _interceptors: ContextVar[tuple[Interceptor, ...]] = ContextVar("gpugrad_interceptors", default=())
 _observers: dict[int, Callable[[Launch], None]] = {}
 _observer_ids = itertools.count()

@@ -11,7 +11,7 @@ import pytest
 import gpugrad.device as device_module
 from gpugrad.array import Array
 from gpugrad.custom import kernel
-from gpugrad.device import Device, current_device, devices, is_fatal, use_device
+from gpugrad.device import Device, current_device, devices, is_fatal, switched_on, use_device
 from gpugrad.errors import DeviceLost, NoDeviceError
 
 ADD_ONE = "__kernel void add_one(__global float *x) { x[get_global_id(0)] += 1; }"
@@ -200,3 +200,22 @@ def test_a_driver_that_gives_no_fresh_context_is_said_with_what_to_do(device, mo
     monkeypatch.setattr(device_module, "_devices", [device.cl_device, device.cl_device])
     with pytest.raises(DeviceLost, match=rf'Restart Python .* on another device: gg.use_device\("{device.kind}"\)'):
         Device(0, device.cl_device)
+
+
+# Variables of the environment
+
+
+@pytest.mark.parametrize(
+    ("word", "on"), [(None, False), ("", False), ("0", False), ("no", False), ("Off", False), ("1", True), ("on", True)]
+)
+def test_a_variable_is_on_or_off(monkeypatch, word, on):
+    monkeypatch.delenv("GPUGRAD_SYNC", raising=False)
+    if word is not None:
+        monkeypatch.setenv("GPUGRAD_SYNC", word)
+    assert switched_on("GPUGRAD_SYNC") is on
+
+
+def test_a_variable_that_is_neither_on_nor_off_is_refused(monkeypatch):
+    monkeypatch.setenv("GPUGRAD_SYNC", "maybe")
+    with pytest.raises(ValueError, match="GPUGRAD_SYNC is 'maybe'; write 1 or 0"):
+        switched_on("GPUGRAD_SYNC")

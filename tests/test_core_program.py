@@ -48,36 +48,6 @@ def test_every_kernel_of_the_package_declares_each_of_its_buffers(device):
         assert names == set(k.arguments), k
 
 
-# Variables of the environment
-
-
-@pytest.mark.parametrize(
-    ("word", "on"), [(None, False), ("", False), ("0", False), ("no", False), ("Off", False), ("1", True), ("on", True)]
-)
-def test_a_variable_is_on_or_off(monkeypatch, word, on):
-    monkeypatch.delenv("GPUGRAD_SYNC", raising=False)
-    if word is not None:
-        monkeypatch.setenv("GPUGRAD_SYNC", word)
-    assert program._switch("GPUGRAD_SYNC") is on
-
-
-def test_a_variable_that_is_neither_on_nor_off_is_refused(monkeypatch):
-    monkeypatch.setenv("GPUGRAD_SYNC", "maybe")
-    with pytest.raises(ValueError, match="GPUGRAD_SYNC is 'maybe'; write 1 or 0"):
-        program._switch("GPUGRAD_SYNC")
-
-
-def test_with_sync_each_launch_is_waited_for(device, monkeypatch):
-    monkeypatch.setattr(program, "_sync", True)
-    x, seen = Array.from_numpy(np.zeros(1 << 22, np.float32)), []  # which takes a while
-    handle = on_launch(lambda launch: seen.append(launch.event.command_execution_status))
-    try:
-        elementwise("exp", x)
-    finally:
-        handle.remove()
-    assert seen == [0]  # OpenCL's number for: complete
-
-
 # Builds
 
 
@@ -110,7 +80,7 @@ def test_a_log_of_an_unknown_form_is_passed_on_whole():
     assert "the dog ate it" in explain("the dog ate it", "x")
 
 
-# Versions, observers, interceptors
+# Versions, observers, interceptors, waiting
 
 
 def test_a_launch_bumps_the_version_of_what_it_may_write_and_of_nothing_else(device):
@@ -200,3 +170,14 @@ def test_two_threads_launch_the_same_kernel_without_mixing_arguments(device):
     for t in threads:
         t.join()
     assert not wrong
+
+
+def test_with_sync_each_launch_is_waited_for(device, monkeypatch):
+    monkeypatch.setattr(program, "_sync", True)
+    x, seen = Array.from_numpy(np.zeros(1 << 22, np.float32)), []  # which takes a while
+    handle = on_launch(lambda launch: seen.append(launch.event.command_execution_status))
+    try:
+        elementwise("exp", x)
+    finally:
+        handle.remove()
+    assert seen == [0]  # OpenCL's number for: complete
