@@ -43,8 +43,11 @@ def _flat(code: re.Match[str], _: re.Match[str]) -> str:
     )
 
 
+_LOGICAL = {"and": "&&", "or": "||", "not": "!"}
+
+
 def _operator(code: re.Match[str], _: re.Match[str]) -> str:
-    return f"C has no {code[1]!r}: write {dict(zip(('and', 'or', 'not'), ('&&', '||', '!')))[code[1]]} instead."
+    return f"C has no {code[1]!r}: write {_LOGICAL[code[1]]} instead."
 
 
 def _constant(code: re.Match[str], _: re.Match[str]) -> str:
@@ -150,7 +153,7 @@ SLIPS = (
     Slip("elif", r"\belif\b", "", "C has no elif: write else if (...)."),
     Slip("a if b else c", r"[=(,][^;]*[\w)\]]\s+if\b.*\belse\b", _EXPECTED, "C writes 'a if condition else b' as "
          "condition ? a : b."),
-    Slip("and, or, not", r"\b(and|or|not)\b", _EXPECTED, _operator),
+    Slip("and, or, not", rf"\b({'|'.join(_LOGICAL)})\b", _EXPECTED, _operator),
     Slip("if without parentheses", r"^\s*\}?\s*(?:if|while|else|for)\b[^;?]*:\s*$|(?<!#)\b(?:if|while)\s+[^\s(]",
          _EXPECTED, "In C a condition stands in parentheses, and the lines that depend on it in braces: "
          "if (i < n) { ... }."),

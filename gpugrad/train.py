@@ -197,7 +197,9 @@ def train(run: Run, out: Path, show_bar: bool | None = None) -> None:
     parameters = sum(p.array.size for p in run.model.parameters())
     stored = "" if settings.dtype == "float32" else f" in {settings.dtype}"
     print(f"The course's network, {parameters:,} parameters{stored}, on {current_device()}.\n", flush=True)
-    hide = True if sys.stderr is None else None if show_bar is None else not show_bar
+    hide = None if show_bar is None else not show_bar
+    if sys.stderr is None:  # a program without a console
+        hide = True
     with _ctrl_c_waits() as stop_if_asked:
         while run.done < settings.epochs:
             name = f"epoch {run.done + 1}/{settings.epochs}"

@@ -226,7 +226,8 @@ def write_table(graded: list[Graded], path: Path) -> None:
 def _in_one_line(said: str) -> str:
     """The first line of a verdict; with the next one, where the first only announces it, as of a compiler's message."""
     first, _, rest = said.partition("\n")
-    return f"{first} {rest.partition(chr(10))[0].strip()}" if first.endswith(":") and rest else first
+    second = rest.partition("\n")[0].strip()
+    return f"{first} {second}" if first.endswith(":") and second else first
 
 
 def summary(graded: list[Graded]) -> str:

@@ -221,7 +221,8 @@ class Optimizer:
         settings = {k: v for k, v in saved.items() if k != "params"}
         for key in set(settings) - set(self.defaults) - {"initial_lr"}:
             value = settings.pop(key)
-            if value != self.fixed[key] if key in self.fixed else value:
+            fits = value == self.fixed[key] if key in self.fixed else not value
+            if not fits:
                 raise ValueError(
                     f"{name}: a saved group has {key} {saved[key]!r}; {self._name} has {', '.join(self.defaults)}"
                 )
