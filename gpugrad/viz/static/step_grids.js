@@ -8,7 +8,8 @@ import { outer } from "./step_words.js";
 /** The work-items, as they lie: dimension 0 to the right, 1 down, 2 as planes. */
 function workItems(r, choose) {
   const rank = r.gsize.length;
-  const cell = rank === 1 ? 24 : r.N > 144 ? 16 : 20;
+  const few = r.N <= 16; // are seen whole, whatever groups they are in, and leave the source its room
+  const cell = rank > 1 ? (r.N > 144 ? 16 : 20) : few && r.N > 12 ? 18 : 24;
   const result = w => (r.does[w] === 2 ? "" : r.does[w] ? ", writes no result" : ", touches no memory");
   return grid({
     name: "Work-items",
@@ -18,7 +19,7 @@ function workItems(r, choose) {
     cell,
     wide: cell,
     plane: rank === 3 ? p => `dimension 2: ${p}` : undefined,
-    room: [r.N <= 16 ? 480 : 300, 300], // a few are seen whole, whatever groups they are in
+    room: [few ? 390 : 300, 300],
     onpick: choose,
     speak: w => `${r.who(w)}, ${r.gname(r.group(w))}${result(w)}`,
   });
