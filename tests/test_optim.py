@@ -176,8 +176,11 @@ def test_the_kernels_check_what_is_remembered(device):
     with pytest.raises(ValueError, match="remembers"):
         kernels.sgd_momentum(p, p, buffers, lr=0.1, momentum=0.9)
     right = Packed([(3,)], np.dtype(np.float32), device)
-    with pytest.raises(ValueError, match="step is 0"):
-        kernels.adam(p, p, right, right, step=0, lr=0.1, beta1=0.9, beta2=0.99, eps=1e-8)
+    for step, message in ((0, "step is 0; it must be 1 or more"), (10**400, "step has 401 digits")):
+        with pytest.raises(ValueError, match=message):
+            kernels.adam(p, p, right, right, step=step, lr=0.1, beta1=0.9, beta2=0.99, eps=1e-8)
+    with pytest.raises(ValueError, match=r"beta1 is 1.0; it must be from 0 to below 1"):
+        kernels.adam(p, p, right, right, step=1, lr=0.1, beta1=1.0, beta2=0.99, eps=1e-8)
     with pytest.raises(ValueError, match="variant is 'two'"):
         kernels.sgd(p, p, lr=0.1, variant="two")
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..array import MAX_ELEMENTS, Array, Shape
 from ..device import Device
 from ..program import Kernel
-from .checks import boolean, check_array, check_float, check_same, integer, real
+from .checks import as_float, boolean, check_array, check_float, check_same, integer, real
 from .geometry import round_up
 from .ladder import launch_first, resolve, variant
 from .tuning import tuned
@@ -140,14 +140,14 @@ def adam(
 ) -> None:
     """Adam's update number `step` (from 1) for each parameter that has a gradient; `decoupled` makes it AdamW's."""
     wanted = _wanted("adam", parameters, gradients, exp_avg, exp_avg_sq)
-    step = integer("adam", "step", step, 1)
+    updates = as_float("adam", "step", integer("adam", "step", step, 1))
     lr, eps, weight_decay = _rule("adam", lr=lr, eps=eps, weight_decay=weight_decay)
     beta1, beta2 = (real("adam", n, b, 0, below=1) for n, b in (("beta1", beta1), ("beta2", beta2)))
     decoupled = boolean("adam", "decoupled", decoupled)
     run, custom = resolve("adam", variant, "eight")
     shrink = 1 - lr * weight_decay if decoupled else 1.0
-    root = math.sqrt(1 - beta2**step)
-    step_size, decay = lr / (1 - beta1**step), 0.0 if decoupled else weight_decay
+    root = math.sqrt(1 - beta2**updates)
+    step_size, decay = lr / (1 - beta1**updates), 0.0 if decoupled else weight_decay
     rule = (step_size, 1 - beta1, beta2, 1 - beta2, eps, decay, shrink, root)
     run(custom, parameters, gradients, (exp_avg, exp_avg_sq), wanted, rule)
 
