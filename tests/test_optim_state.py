@@ -73,6 +73,7 @@ WRONG_STATES = {
     "complex": (lambda s: s["state"][0].update(exp_avg=np.ones(3) * 1j), TypeError, "exp_avg in the state: data of"),
     "another shape": (lambda s: s["state"][0].update(exp_avg=np.ones(4)), ValueError, r"has shape \(3,\), and its"),
     "a step that is text": (lambda s: s["state"][0].update(step="x"), ValueError, "step in the state is 'x'"),
+    "no step": (lambda s: s["state"][0].pop("step"), ValueError, "its step in the state is None"),
     "a step that is NaN": (lambda s: s["state"][0].update(step=math.nan), ValueError, "must be a count of updates"),
     "a step below 0": (lambda s: s["state"][0].update(step=-1), ValueError, "must be a count of updates"),
     "half a step": (lambda s: s["state"][0].update(step=1.5), ValueError, "must be a count of updates"),

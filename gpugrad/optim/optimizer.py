@@ -28,6 +28,8 @@ class Optimizer:
 
     #: What PyTorch saves as a setting, and is part of what this optimiser is.
     fixed: ClassVar[Mapping[str, Any]] = {}
+    #: Whether an update depends on how many came before, so that a saved state must tell; PyTorch's of SGD does not.
+    counts: ClassVar[bool] = True
 
     def __init__(self, params: Any, defaults: dict[str, Any]):
         self.defaults = defaults
@@ -195,7 +197,8 @@ class Optimizer:
         for i, (group, p) in enumerate((g, p) for g in groups for p in g["params"]):
             self.check_settings(group)
             if i in values:
-                saved_of[id(p)] = _checked(f"{name}: parameter {i}", p, self.memory_names(group), values.pop(i))
+                where, names = f"{name}: parameter {i}", self.memory_names(group)
+                saved_of[id(p)] = _checked(where, p, names, self.counts, values.pop(i))
         if values:
             raise ValueError(f"{name}: there is state for parameter {min(values)}, of {sum(own)} parameters")
         for group, new in zip(self.param_groups, groups):
@@ -264,7 +267,7 @@ def _number(name: str, key: Any) -> int:
         raise ValueError(f"{name}: there is state for parameter {key!r}; parameters go by number") from None
 
 
-def _checked(where: str, p: Tensor, names: Iterable[str], saved: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(where: str, p: Tensor, names: Iterable[str], counts: bool, saved: Mapping[str, Any]) -> dict[str, Any]:
     """The saved state of `p` on the host, ready to be written."""
     found: dict[str, Any] = {}
     for key in (*names, *(["master"] if "master" in saved else [])):
@@ -280,7 +283,7 @@ def _checked(where: str, p: Tensor, names: Iterable[str], saved: Mapping[str, An
                 found[key] = to_host(value.array if isinstance(value, Tensor) else value, computed_in(p.dtype))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{where}: its {key} in the state: {error}") from None
-    step = saved.get("step", 1)
+    step = saved.get("step", None if counts else 1)
     step = step.item() if getattr(step, "shape", None) == () else step  # PyTorch counts in a tensor
     if isinstance(step, bool) or not isinstance(step, (int, float)) or not 0 <= step < 2**53 or step != int(step):
         raise ValueError(f"{where}: its step in the state is {step!r}; it must be a count of updates")

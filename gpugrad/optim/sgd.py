@@ -17,6 +17,8 @@ class SGD(Optimizer):
     Sutskever et al., "On the importance of initialization and momentum in deep learning" (2013).
     """
 
+    counts = False
+
     def __init__(
         self,
         params: Any,
