@@ -14,7 +14,7 @@ import mutants
 import pytest
 
 ICD = next(iter(pathlib.Path("/usr/lib").glob("**/liboclgrind-rt-icd.so")), None) if shutil.which("oclgrind") else None
-FAMILIES = sorted({test for cl in mutants.KERNELS.glob("*.cl") for test in mutants.tests_of(cl.name)})
+FAMILIES = sorted({tuple(mutants.tests_of(cl.name)) for cl in mutants.KERNELS.glob("*.cl")})
 
 #: How many cases of each test: a simulated device is slow. `make test-full` takes all, 0.
 SAMPLE = os.environ.get("OCLGRIND_SAMPLE", "1")
@@ -41,9 +41,9 @@ def oclgrind(tests, log, *options):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("tests", FAMILIES)
+@pytest.mark.parametrize("tests", FAMILIES, ids=" ".join)
 def test_no_kernel_of_a_family_makes_oclgrind_report(tests, tmp_path):
-    done = oclgrind([tests], tmp_path / "log")
+    done = oclgrind(tests, tmp_path / "log")
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     if SAMPLE != "0":
         return  # the few cases taken need not reach every kernel
@@ -51,7 +51,7 @@ def test_no_kernel_of_a_family_makes_oclgrind_report(tests, tmp_path):
     expected = {
         kernel
         for cl in mutants.KERNELS.glob("*.cl")
-        if tests in mutants.tests_of(cl.name)
+        if tests == tuple(mutants.tests_of(cl.name))
         for kernel in mutants.kernel_names(cl.read_text())
     }
     assert expected <= launched, f"never launched: {sorted(expected - launched)}"
