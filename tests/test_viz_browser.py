@@ -130,6 +130,17 @@ def test_col2im_at_every_pixel_is_what_the_trace_says(browser, tmp_path, variant
         assert cells(tab, 1) == {i: num(v) for i, v in enumerate(figure.relation.values[1])}
 
 
+def test_a_cropped_grid_shows_all_the_cells_that_are_read_where_they_fit(browser, tmp_path):
+    figure = viz.col2im(stride=1, padding=1)  # 25 columns, of which those that see a pixel span 13
+    with page(browser, saved(figure, tmp_path), width=860) as tab:
+        tab.locator("input[type=range]").focus()
+        assert tab.locator(".mini").first.is_visible()
+        for key, positions in (("ArrowRight", range(25)), ("ArrowLeft", reversed(range(25)))):
+            for pos in positions:
+                assert set(cells(tab, 0, "r")) == {i for _, i in figure.relation.sources(pos)}
+                press(tab, key)
+
+
 @pytest.mark.parametrize("variant", ["naive", "tiled"])
 def test_every_step_of_a_work_item_is_what_the_trace_says(browser, tmp_path, variant):
     launch = product(variant)

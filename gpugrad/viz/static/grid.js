@@ -22,7 +22,7 @@ function sideRoom(H, flat, rows) {
  * in pixels: what is beyond is cropped, and a minimap moves the view. within(width) crops to what the page has.
  *
  * paint(i => [text, class, badge, heat], ring => class) draws all cells in view; frames([{p, y, x, h, w, cls}]) boxes
- * around several; show(i) moves the view so that cell i is in it.
+ * around several; show(i, others) moves the view so that cell i is in it, and the others where they fit.
  */
 export function grid(given) {
   const { name, note = "", shape, pad = [0, 0], rows, cols, plane, cell = CELL, wide = cell, block } = given;
@@ -222,14 +222,21 @@ export function grid(given) {
     build();
     repaint();
   };
-  function show(i) {
+  /** Move the view so that cell i is in it, and all of `others` too, where they fit. */
+  function show(i, others = []) {
     if (!cropped || i < 0 || i >= P * H * W) return;
-    const [p, y, x] = at(i);
-    if (inView(p, y, x)) return;
-    const third = size => Math.floor(size / 3);
-    const jump = (n, from, size) => (n < from ? n - third(size) : n >= from + size ? n - size + 1 + third(size) : from);
-    const several = p < view.p ? p : p >= view.p + view.planes ? p - view.planes + 1 : view.p;
-    move(view.planes > 1 ? several : p, jump(y, view.y, view.rows), jump(x, view.x, view.columns));
+    const first = at(i);
+    const all = [first, ...others.map(at)];
+    if (all.every(place => inView(...place))) return;
+    const along = (axis, from, size) => {
+      const places = all.map(place => place[axis]);
+      const fit = Math.max(...places) - Math.min(...places) < size;
+      const [low, high] = fit ? [Math.min(...places), Math.max(...places)] : [first[axis], first[axis]];
+      const spare = Math.min(Math.floor(size / 3), size - 1 - (high - low)); // of what is beside them
+      return low < from ? low - spare : high >= from + size ? high - size + 1 + spare : from;
+    };
+    const p = all.reduceRight((from, [q]) => (q < from ? q : Math.max(from, q - view.planes + 1)), view.p);
+    move(p, along(1, view.y, view.rows), along(2, view.x, view.columns));
   }
   const point = i => {
     cur = i;

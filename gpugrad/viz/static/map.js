@@ -162,8 +162,7 @@ function draw(model, el) {
     g.touch(touched);
     if (touched.length && st.at?.[0] !== k) {
       const places = touched.map(t => t[0]);
-      g.show(Math.max(...places));
-      g.show(Math.min(...places));
+      g.show(Math.min(...places), places);
     }
     g.frames(kind.frames?.(k, st.pos, st.at) ?? []);
     const rings = kind.ring?.(st.pos, st.at) ?? new Set();

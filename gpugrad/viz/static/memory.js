@@ -144,10 +144,7 @@ function draw(model, el) {
     });
     const words = [...who.keys()];
     picture.touch(words.map(w => [w, sign]));
-    if (words.length) {
-      picture.show(Math.max(...words));
-      picture.show(Math.min(...words));
-    }
+    if (words.length) picture.show(Math.min(...words), words);
     picture.frames(framesOf(q, words));
     picture.paint(w => {
       const lanes = who.get(w);

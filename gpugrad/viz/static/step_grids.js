@@ -85,10 +85,7 @@ export function stepGrids(d, r, values, at, choose) {
     const [b, g] = [bufs[n], shown[n]];
     const look = live.size ? [...live.keys()] : s?.n === 0 ? [...aims] : [];
     g.touch([...live]);
-    if (look.length) {
-      g.show(look.at(-1));
-      g.show(look[0]);
-    }
+    if (look.length) g.show(look[0], look);
     g.flag(s?.b === n && s.wrong ? `✕ ${b.name}[${outer(s)}] is outside` : null);
     const held = b.role === "out" ? r.stores(r.group(at.w))[n] : tiles.filter(t => t.b === n);
     const framed = local && b.space === "global" && b.shape.length > 1;
