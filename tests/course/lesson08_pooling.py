@@ -48,7 +48,7 @@ WRONG = {
         Wrong("the others are not written", UNWRITTEN, says="NEVER WRITTEN"),
         Wrong("all of them get it", change("at == winner ? value : 0", "value"), says="should be 0"),
         Wrong("as an average", change("at == winner ? value : 0", "value / 4"), says="gx[0, 0] is"),
-        Wrong("read again and again", AGAIN, says="use variables"),
+        Wrong("read again and again", AGAIN, says="for 6 windows: use variables"),
         Wrong("only right for one row", change("k / OW * 2 + kh", "kh"), says="gx"),
     ],
 }  # fmt: skip

@@ -40,7 +40,7 @@ WRONG = {
     ],
     "09.7": [
         Wrong("as it was", change("= out[i]", "= tanh(x[i])"), says="it reads x"),
-        Wrong("read twice", change("y * y", "out[i] * out[i]"), says="use a variable"),
+        Wrong("read twice", change("y * y", "out[i] * out[i]"), says="reads out 21 times"),
         Wrong("the square forgotten", change("y * y", "y"), says="gx[0] is"),
         Wrong("g forgotten", change("g[i] * ", ""), says="gx[0] is"),
     ],

@@ -102,9 +102,9 @@ def _everything(rng: np.random.Generator) -> Iterator[Case]:
 def _given_back(rng: np.random.Generator) -> Iterator[Case]:
     def once(launch: "LaunchTrace") -> str:
         n = launch.args["OH"] * launch.args["OW"]
-        count = max(loads(launch, "g"), loads(launch, "indices"))
-        if count > n:
-            return f"right, but it reads g or indices {count} times, and there are {n} windows: use variables."
+        for name in ("g", "indices"):
+            if loads(launch, name) > n:
+                return f"right, but it reads {name} {loads(launch, name)} times for {n} windows: use variables."
         return "" if not loads(launch, "gx") else "right, but it reads gx, which is only to be written."
 
     for OH, OW in ((2, 3), (1, 1), (7, 5)):
