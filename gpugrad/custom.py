@@ -89,13 +89,14 @@ class CustomKernel:
     def _survey(self, device: Device) -> Memory:
         """Bytes of memory in the text, as drivers (PoCL) do not say; 0 where the source pass cannot read it.
 
-        Recursion is refused: drivers build it, and then it takes the process down. So is what is surely a mistake.
+        Recursion is refused: drivers build it, and then it takes the process down; and a macro without end, which no
+        compiler comes back from. So is what is surely a mistake.
         """
-        from .source import Memory, Mistake, Recursion, SourceError, survey
+        from .source import Memory, Mistake, Refused, SourceError, survey
 
         try:
             return survey(self.source, self.name, frozenset(device.cl_device.extensions.split()))
-        except (Mistake, Recursion):
+        except (Mistake, Refused):
             raise
         except SourceError:
             return Memory(0, 0)

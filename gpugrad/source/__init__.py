@@ -12,16 +12,17 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from . import surely, tree
-from .errors import Mistake, Recursion, SourceError, Unsupported
+from .errors import Mistake, Recursion, Refused, SourceError, Unsupported
 from .half import Lowered, enables_half, lower, lower_half
 from .record import PARAMETERS, Instrumented, instrument
 from .tables import KINDS, Argument, Buffer, Signature, Site
 from .unit import Unit
+from .votes import Votes
 
 __all__ = [
     "KINDS", "PARAMETERS", "Argument", "Buffer", "Instrumented", "Lowered", "Memory", "Mistake", "Recursion",
-    "Signature", "Site", "SourceError", "Unsupported", "enables_half", "instrument", "lower", "lower_half", "parse",
-    "survey",
+    "Refused", "Signature", "Site", "SourceError", "Unsupported", "enables_half", "instrument", "lower", "lower_half",
+    "parse", "survey",
 ]  # fmt: skip
 
 
@@ -42,11 +43,16 @@ class Memory(NamedTuple):
 def survey(text: str, kernel: str, extensions: frozenset[str] = frozenset()) -> Memory:
     """How much memory the kernel declares.
 
-    Raises Recursion where a function it calls calls itself, and Mistake for what compiles and is surely wrong.
+    Raises Refused for what must not be built at all (Recursion where a function it calls calls itself), and Mistake for
+    what compiles and is surely wrong.
     """
     unit = Unit(text, {}, extensions, not enables_half(text))
     called = unit.reachable([unit.kernel(kernel)])
-    surely.refuse(unit, [f for f in unit.functions.values() if f.name in called])
+    functions = [f for f in unit.functions.values() if f.name in called]
+    surely.refuse(unit, functions)
+    votes = Votes(unit)
+    for f in functions:
+        votes.refuse_backwards(f)
     bodies = [f.body for f in unit.functions.values() if f.name in called and f.body]
     declared = [d.variable for body in bodies for d in tree.walk(body) if isinstance(d, tree.Declarator)]
     sizes = {space: sum(v.type.size for v in declared if v.space == space) for space in ("local", "private")}

@@ -58,18 +58,25 @@ def constant(e: tree.Node | None) -> int | None:
         case tree.Conditional():
             x = constant(e.test)
             return None if x is None else constant(e.yes if x else e.no)
-        case tree.Binary(op="&&" | "||"):
-            x = constant(e.left)
-            if x is None or bool(x) == (e.op == "||"):
-                return None if x is None else int(bool(x))
-            y = constant(e.right)
-            return None if y is None else int(bool(y))
         case tree.Binary():
-            x, y = constant(e.left), constant(e.right)
-            if x is None or y is None or (e.op in "/%" and y == 0) or (e.op in ("<<", ">>") and y < 0):
-                return None
-            return _within(x, y, int(_BINARY[e.op](x, y)), e.op)
+            first, found = tree.chain(e)
+            x = constant(first)
+            for part in found:
+                x = None if x is None else _applied(x, part)
+            return x
     return None
+
+
+def _applied(x: int, e: tree.Binary) -> int | None:
+    """x op right, x being the value of what is left."""
+    if e.op in ("&&", "||") and bool(x) == (e.op == "||"):
+        return int(bool(x))
+    y = constant(e.right)
+    if y is None or e.op in ("&&", "||"):
+        return None if y is None else int(bool(y))
+    if (e.op in "/%" and y == 0) or (e.op in ("<<", ">>") and y < 0):
+        return None
+    return _within(x, y, int(_BINARY[e.op](x, y)), e.op)
 
 
 def _within(x: int, y: int, result: int, op: str) -> int | None:

@@ -22,7 +22,11 @@ class Unsupported(SourceError):
     """Legal OpenCL C that the source pass does not handle: named, never passed over."""
 
 
-class Recursion(Unsupported):
+class Refused(Unsupported):
+    """Text that is not even built: a driver would crash on it, or it would run unchecked and may not end."""
+
+
+class Recursion(Refused):
     """A function that calls itself, directly or not: OpenCL C has none, and drivers that let it pass crash on it."""
 
 

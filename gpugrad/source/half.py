@@ -160,13 +160,11 @@ def lower(
     The result has all macros expanded, keeps its lines, and needs no -D. Raises SourceError where the text does not
     parse, Unsupported where it cannot be lowered.
     """
+    unit = Unit(text, defines or {}, extensions, not enables_half(text))
     try:
-        unit = Unit(text, defines or {}, extensions, not enables_half(text))
         return Lowered(HalfWriter(unit, by_hand).run(), unit.kernels)
     except RecursionError:
-        from .errors import SourceError
-
-        raise SourceError("the text is nested too deeply") from None
+        raise unit.too_deep(unit.tokens[0]) from None
 
 
 def lower_half(text: str, defines: Mapping[str, str] | None = None, extensions: frozenset[str] = frozenset()) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from .errors import Refused
 from .lexer import Source, Token, tokenize
+
+MOST = 1 << 17  # tokens that the macros of a text may make: a hundred times what unrolled kernels do
 
 
 @dataclass(slots=True)
@@ -18,6 +21,7 @@ class Macro:
 class Expander:
     def __init__(self, source: Source, macros: dict[str, Macro]) -> None:
         self.source, self.macros = source, macros
+        self.made = 0
 
     def expand(self, tokens: list[Token]) -> list[Token]:
         out: list[Token] = []
@@ -99,6 +103,13 @@ class Expander:
             if b.text != "##":
                 empty = len(out) == before
             i += 1
+        self.made += len(out) + 1
+        if self.made > MOST:
+            raise self.source.error(
+                f"macro {name.macro or macro.name} grows without end: the macros of this text make more than {MOST:,} "
+                "tokens, which no compiler takes in good time; write a loop",
+                name, Refused,
+            )  # fmt: skip
         hide = hidden | {macro.name}
         return [replace(t, hidden=t.hidden | hide) for t in out]
 

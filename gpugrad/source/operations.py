@@ -11,7 +11,7 @@ import re
 
 from . import tree
 from .layout import BASES, Base, Pointer, Type, decay
-from .tree import Expr, bare
+from .tree import Expr, bare, chain
 from .writer import ExpressionWriter
 
 FLOATING = ("float", "double", "half")
@@ -34,6 +34,8 @@ def floats(e: Expr) -> int:
     """The components of the floating-point value that `e` has; 0 where it has another one, or none."""
     e = bare(e)
     if e.floats is None:
+        for part in chain(e)[1] if isinstance(e, tree.Binary) else ():  # the innermost first: each asks the one before
+            part.floats = _floats(part) if part.floats is None else part.floats
         e.floats = _floats(e)
     return e.floats
 
@@ -76,8 +78,9 @@ def operations(e: Expr) -> int:
         case tree.Unary() | tree.Member() | tree.Swizzle() | tree.Cast() | tree.Deref() | tree.AddressOf():
             return operations(e.e)
         case tree.Binary():
-            own = floats(e) if e.op in "+-*/" else 0
-            return own + operations(e.left) + (operations(e.right) if e.op not in ("&&", "||") else 0)
+            first, found = chain(e)
+            own = sum(floats(x) for x in found if x.op in "+-*/")
+            return own + operations(first) + sum(operations(x.right) for x in found if x.op not in ("&&", "||"))
         case tree.Comma():
             return operations(e.left) + operations(e.right)
         case tree.Conditional():
@@ -121,11 +124,9 @@ class Counting(ExpressionWriter):
         yes, no = self.counted(e.yes, self.value(e.yes)), self.counted(e.no, self.value(e.no))
         return f"{self.value(e.test)} ? {yes} : {no}"
 
-    def value_Binary(self, e: tree.Binary) -> str:
-        right = self.value(e.right)
-        if e.op in ("&&", "||"):
-            right = self.counted(e.right, right)
-        return f"{self.value(e.left)} {e.op} {right}"
+    def right(self, e: tree.Binary) -> str:
+        text = super().right(e)
+        return self.counted(e.right, text) if e.op in ("&&", "||") else text
 
     def value_InitList(self, e: tree.InitList) -> str:
         items = (self.counted(x, self.value(x)) for x in e.items)

@@ -31,7 +31,7 @@ class Parser(Declarations):
         super().__init__(source, tokens, half_is_storage)
         self.functions: dict[str, Function] = {}
         self.calls: list[Call] = []
-        self.labels: set[str] = set()
+        self.labels: dict[str, int] = {}  # of the function at hand, so far: their tokens
 
     def unit(self) -> list[Node]:
         """The declarations and functions of the text, in order."""
@@ -77,7 +77,7 @@ class Parser(Declarations):
         if self.accept(";"):
             return f
         self.scopes.append(known)
-        self.labels = set()
+        self.labels = {}
         f.body = self.compound()
         self.scopes.pop()
         f.t1 = self.i
@@ -126,10 +126,9 @@ class Parser(Declarations):
             return Jump(start, self.i, word)
         if word == "goto":
             self.i += 1
-            if self.identifier("a label") in self.labels:
-                self.refuse("a goto backwards is not supported: write a loop", start)
+            back = self.labels.get(self.identifier("a label"))
             self.eat(";")
-            return Jump(start, self.i, word)
+            return Jump(start, self.i, word, back)
         if word == "return":
             self.i += 1
             e = None if self.current == ";" else self.expression()
@@ -141,7 +140,7 @@ class Parser(Declarations):
             self.eat(":")
             return self.prefixed(start)
         if self.tokens[start].kind == "id" and self.peek() == ":":
-            self.labels.add(self.identifier("a label"))
+            self.labels[self.identifier("a label")] = start
             self.eat(":")
             return self.prefixed(start)
         return self.simple()

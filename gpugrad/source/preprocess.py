@@ -64,7 +64,7 @@ class Preprocessor:
 
     @property
     def live(self) -> bool:
-        return all(c[1] for c in self.conditions)
+        return not self.conditions or self.conditions[-1][1]  # which says so of those around it, too
 
     def directive(self, hash_: Token, line: list[Token]) -> list[Token]:
         name, rest = line[0], line[1:]
@@ -118,7 +118,7 @@ class Preprocessor:
         if word == "endif":
             self.conditions.pop()
             return
-        outer = all(c[1] for c in self.conditions[:-1])
+        outer = len(self.conditions) < 2 or self.conditions[-2][1]
         top[1] = outer and not top[2] and (word == "else" or self.truth(name, rest))
         top[2], top[3] = top[2] or top[1], word == "else"
 

@@ -300,6 +300,13 @@ class Recorder(Reaching, Counting, HalfWriter):
             c = f"gg_agree(gg, {self.site('branch', at, name=word)}, {answer})"
         return c
 
+    def write_Jump(self, node: tree.Jump) -> None:
+        if node.back is None:
+            super().write_Jump(node)
+            return
+        self.at(node)  # it makes a loop, of which each turn burns fuel; without any, it goes on behind the goto
+        self.emit(f"if (gg_turn(gg, {self.site('fuel', node)}, 1u)) {self.text(node.t0, node.t1)}")
+
     def returning(self, node: tree.Return) -> str:
         return f"{{ {self.finish()} return; }}" if self.function.kernel else super().returning(node)
 
@@ -408,11 +415,11 @@ def instrument(text: str, kernel: str | None = None, defines: Mapping[str, str] 
     takes PARAMETERS after its own arguments. Raises SourceError where the text does not parse, Unsupported where it
     cannot be followed.
     """
+    unit = Unit(text, defines or {}, extensions, not enables_half(text))
+    recorder = Recorder(unit, kernel, watch, fuel, faults_only)
     try:
-        unit = Unit(text, defines or {}, extensions, not enables_half(text))
-        recorder = Recorder(unit, kernel, watch, fuel, faults_only)
         made = recorder.run()
     except RecursionError:
-        raise SourceError("the text is nested too deeply") from None
+        raise unit.too_deep(unit.tokens[recorder.function.name_at]) from None
     return Instrumented(made, unit.signature(recorder.kernel), tuple(recorder.sites), tuple(recorder.buffers),
                         recorder.votes.meets(recorder.kernel), recorder.loses_const())  # fmt: skip

@@ -81,16 +81,19 @@ long gg_agree(gg_t *t, uint site, long answer) {
   return t->dead ? 0 : answer;
 }
 
-/* Every turn of a loop burns fuel, so that an endless loop ends. Out of fuel, the last slot says so. Where only
-   faults count, one work-item out of fuel is enough: now and then the others look whether it is so; and a loop
-   that is voted on costs more, as each of its turns takes so much longer (its groups look when they vote). */
+/* Every turn of a loop burns fuel, so that an endless loop ends. Out of fuel, the last slot says so. One work-item
+   out of fuel is enough where only faults count, and for those whose slots are full, if nothing is voted on: now and
+   then they look whether it is so. Where only faults count, a loop that is voted on costs more, as each of its turns
+   takes so much longer (its groups look when they vote). */
 bool gg_turn(gg_t *t, uint site, uint cost) {
   if (t->dead) return false;
 #ifdef GG_FAULTS_ONLY
   if (cost == 1 && t->fuel % 1024 == 0 && *t->stop) return false;
-  if (t->fuel < cost) atomic_or(t->stop, 1u);
+#else
+  if (!t->split && t->n + 1 >= t->room && t->fuel % 1024 == 512 && *t->stop) return false;
 #endif
   if (t->fuel >= cost) { t->fuel -= cost; return true; }
+  atomic_or(t->stop, 1u);
   uint n = t->n;
   if (t->room) t->n = min(n, t->room - 1);
   gg_put(t, site | GG_FAULT, 0, 0);

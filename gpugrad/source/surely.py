@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 
 from . import opencl, tree
 from .errors import Mistake
@@ -231,9 +232,14 @@ class _Unset:
                 self.store(e.left)
             case tree.AddressOf():
                 self.store(e.e)
-            case tree.Binary() if e.op in ("&&", "||"):
-                self.value(e.left)
-                self.either(e, lambda: self.value(e.right), lambda: None)
+            case tree.Binary():
+                first, found = tree.chain(e)
+                self.value(first)
+                for part in found:
+                    if part.op in ("&&", "||"):
+                        self.either(part, partial(self.value, part.right), lambda: None)
+                    else:
+                        self.value(part.right)
             case tree.Conditional():
                 self.value(e.test)
                 self.either(e, lambda: self.value(e.yes), lambda: self.value(e.no))

@@ -223,6 +223,7 @@ class Return(Node):
 @dataclass(eq=False)
 class Jump(Node):
     word: str  # break continue goto
+    back: int | None = None  # of a goto backwards: the token of its label
 
 
 @dataclass(eq=False)
@@ -258,8 +259,8 @@ class Function(Node):
 @cache
 def _parts(kind: Any) -> tuple[str, ...]:
     """The attributes that can hold nodes."""
-    plain = {"t0", "t1", "type", "space", "floats", "name", "op", "word", "variable", "variables", "text", "lanes",
-             "designators"}  # fmt: skip
+    plain = {"t0", "t1", "type", "space", "floats", "name", "op", "word", "back", "variable", "variables", "text",
+             "lanes", "designators"}  # fmt: skip
     return tuple(f.name for f in fields(kind) if f.name not in plain)
 
 
@@ -278,6 +279,16 @@ def below(node: Node) -> list[Node]:
     values = (getattr(node, name) for name in _parts(kind))
     every = [child for value in values for child in (value if isinstance(value, list) else (value,))]
     return [x for x in every if isinstance(x, Node) and not isinstance(x, Function)]
+
+
+def chain(e: Binary) -> tuple[Expr, list[Binary]]:
+    """`a + b - c` -> a, and the operators in the order in which they apply: a sum of thousands needs no recursion."""
+    found: list[Binary] = []
+    first: Expr = e
+    while isinstance(first, Binary):
+        found.append(first)
+        first = first.left
+    return first, found[::-1]
 
 
 def bare(e: Expr) -> Expr:

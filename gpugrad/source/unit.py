@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from . import tree
-from .errors import Recursion, SourceError
+from .errors import Recursion, Refused, SourceError
 from .layout import Base, Pointer
-from .lexer import Source
+from .lexer import Source, Token
 from .parser import Parser
 from .preprocess import preprocess
 from .tables import Argument, Signature
@@ -21,13 +21,21 @@ class Unit:
     ) -> None:
         self.source = Source(text)
         try:
-            parser = Parser(self.source, preprocess(self.source, defines, extensions), half_is_storage)
+            tokens = preprocess(self.source, defines, extensions)
+        except RecursionError:
+            raise Refused("the calls of its macros are nested too deeply: write them in several steps") from None
+        parser = Parser(self.source, tokens, half_is_storage)
+        try:
             self.items = parser.unit()
         except RecursionError:
-            raise SourceError("the text is nested too deeply") from None
+            raise self.too_deep(tokens[parser.i]) from None
         self.tokens, self.functions, self.types = parser.tokens, parser.functions, parser.types
         self.local_types = parser.local_types
         self.half_is_storage = half_is_storage
+
+    def too_deep(self, at: Token) -> SourceError:
+        """What is not followed cannot be checked, and what is not checked might not end."""
+        return self.source.error("the text is nested too deeply here: divide it into several statements", at, Refused)
 
     @property
     def kernels(self) -> dict[str, Signature]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from . import opencl, tree
+from .errors import Refused
 from .lexer import Token
 from .tree import Node, walk
 from .unit import Unit
@@ -40,6 +41,7 @@ class Votes:
         if f.body is None or not self.meets(f):
             return set()
         self.check_expressions(f.body)
+        self.refuse_backwards(f)
         points = {n.t0 for n in walk(f.body) if self.is_meeting(n)}
         jumps = list(self.jumps(f.body, ()))
         controls = [n for n in walk(f.body) if isinstance(n, Voter)]
@@ -88,6 +90,17 @@ class Votes:
             )
         around = enclosing if target is None else enclosing[enclosing.index(target) :]
         return ahead or any(c.t0 < point < c.t1 for c in around if isinstance(c, tree.Loop))
+
+    def refuse_backwards(self, f: tree.Function) -> None:
+        """A goto from behind a barrier to before it makes a loop whose turns cannot be voted on."""
+        for n in walk(f.body) if f.body else ():
+            if isinstance(n, tree.Jump) and n.back is not None:
+                between = (x for x in walk(f.body or n) if n.back < x.t0 < n.t0)
+                if any(self.is_meeting(x) for x in between):
+                    raise self.unit.source.error(
+                        "a goto backwards over a barrier is not supported, as nothing could stop it: write a loop",
+                        self.tokens[n.t0], Refused,
+                    )  # fmt: skip
 
     def check_expressions(self, body: Node) -> None:
         """A barrier inside `?:`, `&&` or `||` cannot be voted on."""

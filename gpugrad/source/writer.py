@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from . import tree
 from .layout import Array, Base, Pointer, Type, holds_half
-from .tree import Expr, bare
+from .tree import Expr, bare, chain
 from .unit import Unit
 
 
@@ -151,7 +151,12 @@ class ExpressionWriter:
         return f"{e.op} {self.value(e.e)}"
 
     def value_Binary(self, e: tree.Binary) -> str:
-        return f"{self.value(e.left)} {e.op} {self.value(e.right)}"
+        first, found = chain(e)
+        rights = [f" {x.op} {self.right(x)}" for x in reversed(found)]
+        return "".join([self.value(first), *reversed(rights)])
+
+    def right(self, e: tree.Binary) -> str:
+        return self.value(e.right)
 
     def value_Comma(self, e: tree.Comma) -> str:
         return f"{self.value(e.left)}, {self.value(e.right)}"

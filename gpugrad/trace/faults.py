@@ -104,8 +104,8 @@ def endless(t: LaunchTrace) -> list[Finding]:
             f"{say.who(row)} was still in this loop when its turns ran out; it was ended. (If it is meant to take so "
             "many: gg.sanitize and gg.trace have fuel=, a launch has checked=False.)"
         )
-        if n > 1:
-            text += f" ({n} work-items{', at least' if t.lost else ''}.)"
+        if n > 1 or t.lost:
+            text += f" ({counted(n, 'work-item')}{', at least' if t.lost else ''}.)"
         out.append(Finding("endless loop", text, (say.site(row),), n, (row,)))
     return out
 

@@ -22,6 +22,7 @@ from .events import decode, place
 from .launch import BufferInfo, LaunchTrace, dtype_of, whole
 from .run import Run
 
+ENDLESS = 1 << 19  # events of a launch with an endless loop: its turns are all alike
 MAX_EVENTS = 2**31 // 16  # slots are counted in 32 bits, and a buffer holds 2 GiB
 
 
@@ -104,7 +105,9 @@ def record(launch: Launch, options: Options) -> LaunchTrace:
             wanted = run.once(np.zeros(len(group), "i8"))[1]
         room = np.where(chosen, wanted, 0).astype("i8")
         limit = min(options.budget // 16, MAX_EVENTS)
-        if room.sum() > limit:
+        if run.endless:
+            room = _beginnings(room, min(limit, ENDLESS))
+        elif room.sum() > limit:
             room = _share(room, group, limit)
         rows, counts = run.once(room)
         kernel.note_writes(launch.args, launch.number)
@@ -123,7 +126,13 @@ def record(launch: Launch, options: Options) -> LaunchTrace:
     )  # fmt: skip
     if not chosen.any():
         trace.notes.append(f"none of its {len(group)} work-items, in {int(group.max()) + 1} groups, was asked for")
-    if trace.lost and trace.repeatable:
+    if run.endless:  # and then the others were hurried, each at its own time
+        trace.repeatable = True
+        if trace.lost:
+            trace.notes.append(
+                f"an endless loop's turns are all alike: {trace.lost} events beyond the first were left out"
+            )
+    elif trace.lost and trace.repeatable:
         trace.notes.append(
             f"{trace.lost} events found no room: raise budget= ({options.budget} bytes), or trace some groups only"
         )
@@ -152,6 +161,18 @@ def _share(room: np.ndarray, group: np.ndarray, limit: int) -> np.ndarray:
     out = np.zeros_like(room)
     out[order] = np.minimum(room[order], left)
     return out
+
+
+def _beginnings(room: np.ndarray, limit: int) -> np.ndarray:
+    """Of every work-item the first events, as many as fit if all get alike; its last slot tells of an endless loop."""
+    if room.sum() <= limit:
+        return room
+    each = np.sort(room)
+    left = len(each) - np.arange(len(each))
+    fits = each * left + np.cumsum(each) - each <= limit  # would there be room if none had more than this?
+    k = int(fits.sum())
+    most = (limit - int(each[:k].sum())) // max(len(each) - k, 1)
+    return np.minimum(room, max(most, 1)) if most else _share(room, np.zeros_like(room), limit)
 
 
 def buffer_info(b: Buffer, launch: Launch, writers: dict[int, Any], before: dict[int, np.ndarray],

@@ -25,6 +25,7 @@ class Run:
         self.arrays: dict[int, Array] = {i: a for i, a in enumerate(launch.args) if isinstance(a, Array)}
         self.writers = {i: a.state.writer for i, a in self.arrays.items()}
         self.operations = np.zeros(0, "u4")
+        self.endless = False  # did a work-item run out of fuel in the latest run?
         # Not only what should be written: the text decides, whatever the declaration says.
         self.written = {
             i
@@ -95,7 +96,7 @@ class Run:
                 self._read(events, rows)
         except cl.Error as error:
             raise self._explained(error, rows.nbytes) from error
-        self.operations = counts[len(room) + 1 :]
+        self.operations, self.endless = counts[len(room) + 1 :], bool(counts[len(room)])
         return rows, counts[: len(room)]
 
     def _explained(self, error: Exception, nbytes: int) -> Exception:

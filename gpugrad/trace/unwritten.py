@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .cells import dense, greatest, least, pack, spaces, touches
-from .events import ATOMIC, BRANCH, FAULT, LOAD
+from .events import ATOMIC, BRANCH, FAULT, FUEL, LOAD
 from .faults import first_of_each_site
 from .launch import LaunchTrace
 from .report import Finding, Speaker, times
@@ -29,6 +29,9 @@ def uninitialised(t: LaunchTrace) -> list[Finding]:
     phase = np.where(local, c.local_phase[row], c.global_phase[row]).astype("i8")
     group = np.where(local, c.group[row], 0)
     key, n = dense(pack(touched.memory, touched.cell, group))
+    if t.lost and ((c.kind == FUEL) & (c.flags & FAULT != 0)).any():  # who wrote in its turns may be unknown
+        touched = touched.take(phase == 0)
+        row, key, phase = touched.row, key[phase == 0], phase[phase == 0]
     updates = np.array([s.kind == "atomic" and not s.name.endswith("_xchg") for s in t.sites])[c.site[row]]
     loads = c.kind[row] == LOAD
     bad = row[_early(t, row, key, n, phase, loads, ~loads) | _early(t, row, key, n, phase, updates, ~loads & ~updates)]

@@ -178,10 +178,35 @@ def test_groups_may_take_different_ways():
 
 
 @pytest.mark.parametrize("loop", ["while (1) a[0] = 1;", "for (;;) ;", "do { } while (a[0] == a[0]);",
-                                  "for (int i = 0; i >= 0; i -= 0) a[1] += 1;"])  # fmt: skip
+                                  "for (int i = 0; i >= 0; i -= 0) a[1] += 1;", "again: a[1] += 1; goto again;",
+                                  "again: if (a[0] < 9) { a[1] += 1; goto again; }"])  # fmt: skip
 def test_an_endless_loop_ends_and_is_told(loop):
     r = run(f"__kernel void k(__global float *a) {{\n {loop} a[2] = 5; }}", [floats(8)], (1,), (1,), fuel=1000)
     assert r.faults()[-1][:2] == ("fuel", 2)
+
+
+def test_a_goto_backwards_that_ends_is_a_loop_like_others():
+    text = """int twice(int n) { int k = 0, s = 0; again: s += 2; if (++k < n) goto again; return s; }
+__kernel void k(__global float *a) { int i = 0, l = get_local_id(0);
+next: ; float v = a[l] + i;
+ if (v > 100) goto end;
+ a[l] = v; i++;
+ if (i < 3) goto next;
+ barrier(CLK_GLOBAL_MEM_FENCE);
+ a[l] += twice(5);
+end: ; }"""
+    r = run(text, [floats(8)])
+    assert r.faults() == []
+    assert r.outputs[0].tolist() == [13 + i for i in range(8)]
+
+
+@pytest.mark.parametrize("term", [" + a[{}]", " - {} * a[1]", " && a[{}]"])
+def test_a_sum_of_thousands_of_terms_is_recorded_like_any_other(term):
+    made = instrument("__kernel void k(__global int *a, __global float *b) {\n b[0] = 1"
+                      + "".join(term.format(i % 9) for i in range(4000)) + "; }")  # fmt: skip
+    assert len(made.sites) == 4001
+    constant = "__kernel void k(__global int *a) { int t[1" + " + 1" * 4000 + "]; t[a[0]] = 1; a[1] = t[4000]; }"
+    assert "gg_private(gg, 2u, 4000, 4001)" in instrument(constant).text
 
 
 def test_an_endless_loop_with_a_barrier_ends():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpugrad.source import SourceError, Unsupported, instrument, lower_half, parse
+from gpugrad.source import Refused, SourceError, Unsupported, instrument, lower_half, parse, survey
 
 REFUSED = {
     "async copy": ("event_t e = async_work_group_copy(t, a, 8, 0);", "event_t", "copy in a loop"),
@@ -21,7 +21,7 @@ REFUSED = {
     "sub-group function": ("sub_group_broadcast(1, 0);", "sub_group_broadcast()", "barrier"),
     "image": ("image2d_t im;", "image2d_t", "buffer"),
     "image read": ("read_imagef(im, s, p);", "read_imagef()", "buffer"),
-    "goto backwards": ("again: a[0] = 1; goto again;", "goto", "loop"),
+    "goto backwards over a barrier": ("again: meet(); if (a[0] > 0) goto again;", "goto backwards", "write a loop"),
     "barrier in a conditional": ("a[0] ? meet() : (void)0;", "barrier", "use if"),
     "barrier after &&": ("a[0] && (meet(), 1);", "barrier", "use if"),
     "result into global memory": ("a[0] = sincos(1.0f, &a[1]);", "sincos()", "variable"),
@@ -130,8 +130,31 @@ def test_a_kernel_that_is_not_there():
 def test_nesting_without_end_is_an_error_and_not_a_crash():
     deep = "(" * 5000 + "1" + ")" * 5000
     for call in (instrument, lower_half, parse):
-        with pytest.raises(SourceError, match="nested too deeply"):
+        with pytest.raises(SourceError, match=r"line 1, column .*nested too deeply"):
             call(f"__kernel void k(__global half *a) {{ a[0] = {deep}; }}")
+
+
+BOMBS = {
+    "of functions": ("F", "".join(f"#define F{i}(x) F{i - 1}(x) F{i - 1}(x)\n" for i in range(1, 41)),
+                     "F40(a[0] = 1;)", 42),
+    "of names": ("N", "".join(f"#define N{i} N{i - 1} N{i - 1}\n" for i in range(1, 41)), "N40", 42),
+    "of nothing": ("E", "#define E0(x)\n" + "".join(f"#define E{i}(x) E{i - 1}(x) E{i - 1}(x)\n" for i in range(1, 41)),
+                   "E40(1)", 43),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name, macros, body, line", BOMBS.values(), ids=BOMBS)
+def test_a_macro_that_grows_without_end_is_refused_by_name(name, macros, body, line):
+    text = f"{macros}__kernel void k(__global float *a) {{\n {body}\n}}"
+    for call in (instrument, lower_half, parse, lambda t: survey(t, "k")):
+        with pytest.raises(Refused, match=f"macro {name}40 grows without end.* 131,072 tokens") as caught:
+            call(text)
+        assert caught.value.line == line and caught.value.column == 2
+
+
+def test_conditions_in_conditions_by_the_thousand_are_followed():
+    body = "#if 1\n" * 3000 + "a[0] = 1;\n" + "#else\n@\n#endif\n" * 3000
+    assert len(instrument(f"__kernel void k(__global float *a) {{\n{body.replace('@', 'b = 2;')}}}").sites) == 1
 
 
 def test_the_half_lowering_refuses_what_it_cannot_lower():

@@ -54,6 +54,7 @@ FAULTS = {
     "x[i + 1] = 9;": "OUT OF BOUNDS.*Off by one",
     "while (x[i] < 5) { }": "ENDLESS LOOP",
     "while (1) { x[i] += 1; barrier(CLK_LOCAL_MEM_FENCE); }": "ENDLESS LOOP",
+    "again: x[i] += 1; goto again;": "ENDLESS LOOP",
     "for (int k = 0; k < 3 * i; k++) ; while (1) barrier(CLK_LOCAL_MEM_FENCE);": "ENDLESS LOOP",
     "if (i < 3) barrier(CLK_LOCAL_MEM_FENCE); x[i] = 9;": "BARRIER DIVERGENCE",
     "x[i] = 9; *(__global float4 *)(x + i % 2) = (float4)(9);": "MISALIGNED",
@@ -96,6 +97,31 @@ def test_what_cannot_be_followed_runs_plain_unless_a_check_is_asked_for():
     assert x.tolist() == [2, 4, 6, 8]
     with pytest.raises(gg.KernelBuildError, match="event_t is not supported"):
         k(x, gg.Local(4), global_size=4, local_size=4, checked=True)
+
+
+DOUBLING = "".join(f"#define F{i}(x) F{i - 1}(x) F{i - 1}(x)\n" for i in range(1, 41))
+
+
+@pytest.mark.parametrize("body, words", {
+    "x[0] = F40(1);": "line 43, column 8: macro F40 grows without end",
+    "again: barrier(CLK_LOCAL_MEM_FENCE); if (x[0] < 9) goto again;": "a goto backwards over a barrier",
+    f"x[0] = {'(' * 3000}1{')' * 3000};": "nested too deeply",
+}.items())  # fmt: skip
+def test_what_no_check_could_stop_is_not_built_at_all(body, words):
+    with pytest.raises(gg.KernelBuildError, match=words):
+        gg.kernel(f"#define F0(x) x\n{DOUBLING}__kernel void k(__global float *x) {{\n{body} }}")
+
+
+def test_a_sum_of_thousands_of_terms_is_checked(checks):
+    terms = "\n + v" * 2000
+    x = gg.ones(8)
+    head = "__kernel void k(__global float *x, __global float *y, int n)"
+    k = gg.kernel(f"{head} {{ float v = x[1]; y[n] = x[0]{terms}; }}")
+    y = gg.zeros(2)
+    k(x, y, 1, global_size=1)
+    assert len(checks) == 1 and y.tolist() == [0, 2001]
+    with pytest.raises(gg.KernelFault, match=r"writes y\[2\]"):
+        k(x, y, 2, global_size=1)
 
 
 def test_inside_a_trace_the_trace_is_the_check(checks):
