@@ -49,8 +49,8 @@ def server(folder, **variables):
         finally:
             running.terminate()
             try:
-                running.wait(30)
-            except subprocess.TimeoutExpired:  # it waits for a kernel that is still busy
+                running.wait(5)
+            except subprocess.TimeoutExpired:  # it waits for a kernel that is still starting, which ends without it
                 running.kill()
                 running.wait()
 
