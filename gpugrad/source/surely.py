@@ -5,6 +5,7 @@
 - `a[r, c]`, which C takes for `a[c]`.
 - `0 <= h < H`, which in C compares the outcome of `0 <= h`, 0 or 1, with H; with parentheses it may be meant.
 - A `printf` whose pattern does not fit what it is given: `%s` with a number takes the process down.
+- A loop that only `i >= 0` could end, where i is unsigned and never below 0.
 - An atomic function on an argument that is declared const: it writes there.
 - A function that shall return something, and has no `return`.
 
@@ -25,6 +26,7 @@ from .tree import Expr, Node, Variable, bare
 from .unit import Unit
 
 _CONVERSION = re.compile(r"%[-+ #0]*(?:\d+)?(?:\.\d*)?(v\d+)?(?:hh|hl|h|l)?(.)")
+_UNSIGNED = ("uchar", "ushort", "uint", "ulong", "size_t")
 _FLOATS, _INTEGERS = "fFeEgGaA", "diouxXc"
 
 
@@ -42,6 +44,8 @@ def refuse(unit: Unit, functions: Iterable[tree.Function]) -> None:
                 _index(unit, node)
             elif isinstance(node, tree.Binary):
                 _chain(unit, node)
+            elif isinstance(node, tree.Loop):
+                _loop(unit, node)
             elif isinstance(node, tree.Call) and node.name == "printf":
                 _printf(unit, node)
             elif isinstance(node, tree.Call) and opencl.ATOMIC.match(node.name) and node.args:
@@ -73,6 +77,22 @@ def _chain(unit: Unit, e: tree.Binary) -> None:
             f"{a} {first.op} {b} && {b} {e.op} {c}"
         )
         raise unit.source.error(reason, unit.tokens[e.t0], Mistake)
+
+
+def _loop(unit: Unit, loop: tree.Loop) -> None:
+    test = bare(loop.test) if loop.test else None
+    if not isinstance(test, tree.Binary) or test.op not in (">=", "<="):
+        return
+    counted, bound = (test.left, test.right) if test.op == ">=" else (test.right, test.left)
+    unsigned = isinstance(counted.type, Base) and counted.type.scalar in _UNSIGNED
+    left = any(isinstance(n, tree.Return) or getattr(n, "word", "") in ("break", "goto") for n in tree.walk(loop))
+    if unsigned and _text(unit, bound) == "0" and not left:
+        name = _text(unit, counted)
+        raise unit.source.error(
+            f"{name} is unsigned and never below 0, so {_text(unit, test)} always holds and the loop does not end: "
+            f"count with an int",
+            unit.tokens[test.t0], Mistake,
+        )  # fmt: skip
 
 
 def _atomic(unit: Unit, e: tree.Call) -> None:

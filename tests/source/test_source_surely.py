@@ -31,6 +31,23 @@ def test_comparisons_in_parentheses_and_side_by_side_are_not_refused():
         survey(f"{HEAD}if ({right}) o[i] = 1;\n}}", "k")
 
 
+@pytest.mark.parametrize("kind", ["uint", "ulong", "size_t", "uchar", "unsigned"])
+@pytest.mark.parametrize("loop", ["for ({} j = 7; j >= 0; j--) o[j] = 1;", "{} j = 7;\nwhile ((0 <= j)) o[j--] = 1;"])
+def test_a_loop_that_an_unsigned_number_below_0_should_end_is_refused(kind, loop):
+    assert told(loop.format(kind)).reason.startswith("j is unsigned and never below 0, so ")
+
+
+def test_a_loop_over_a_signed_number_or_with_another_way_out_is_not_refused():
+    for right in (
+        "for (int j = 7; j >= 0; j--) o[j] = 1;",
+        "for (uint j = 7; j >= 1; j--) o[j] = 1;",
+        "for (uint j = 7; j >= 0; j--) { o[j] = 1; if (!j) break; }",
+        "for (uint j = 7; j >= 0; j--) { o[j] = 1; if (!j) return; }",
+        "for (uint j = 7; j >= 0 && j < 8; j--) o[j] = 1;",
+    ):
+        survey(f"{HEAD}{right}\n}}", "k")
+
+
 UNSET = {
     "a sum": "float s;\nfor (int j = 0; j < n; j++) s += a[j];\no[i] = s;",
     "in a condition": "int found;\nif (found) o[i] = 1;",
