@@ -100,12 +100,16 @@ def test_more_local_memory_than_there_is_is_told():
 
 
 def test_an_endless_loop_is_told():
-    assert "ENDLESS" in add(SOURCE.replace("if (i < n)", "while (i < n)"), case(X)).text
+    for loop in ("while (i < n)", "again: if (i < n) goto again; if (i < n)"):
+        assert "ENDLESS" in add(SOURCE.replace("if (i < n)", loop), case(X)).text
 
 
-def test_a_loop_that_no_recorder_can_stop_is_never_begun():
-    said = add(SOURCE.replace("if (i < n)", "again: if (i < n) goto again; if (i < n)"), case(X)).text
-    assert "the recorder cannot follow add" in said and "goto" in said
+def test_a_kernel_that_no_recorder_can_follow_is_never_begun():
+    again = "again: barrier(CLK_LOCAL_MEM_FENCE); if (i < n) goto again; if (i < n)"
+    said = add(SOURCE.replace("if (i < n)", again), case(X)).text
+    assert "a goto backwards over a barrier is not supported, as nothing could stop it" in said
+    copied = "__local float t[4]; event_t e = async_work_group_copy(t, x, 4, 0); if (i < n)"
+    assert "the recorder cannot follow add: event_t" in add(SOURCE.replace("if (i < n)", copied), case(X)).text
 
 
 def test_a_kernel_that_this_compiler_gets_wrong_is_told_so(monkeypatch):
