@@ -130,6 +130,10 @@ def python(answer):
     return PythonExercise("99.2", "write Python", "square", ("a", "b"), "f", complaint, "").examine(answer)
 
 
+def test_a_file_s_first_mark_of_its_encoding_is_no_part_of_the_answer():
+    assert python("\ufeffdef f(x): return x * x").right
+
+
 def test_python_answers_are_tried_out():
     assert python("def f(x):\n    return x * x").right
     assert python("def f(x):\n    return float(np.square(x))").right

@@ -99,6 +99,22 @@ def test_an_answer_that_cannot_be_written_is_a_wrong_answer(answer, capsys, own_
         assert said.startswith(number) and "not saved" not in said and len(said) < 500
 
 
+def test_a_huge_array_is_a_wrong_answer_that_is_kept_in_short(capsys, own_progress):
+    course.check("00.1", np.zeros(progress.LARGEST // 2))
+    assert "your answer is a list of 8388608 numbers" in capsys.readouterr().out
+    assert len(progress.read(own_progress)["00.1"]["answer"]) < 400
+
+
+def test_an_answer_that_would_make_the_file_unreadable_leaves_it_as_it_was(capsys, own_progress, monkeypatch):
+    course.check("00.1", [1024, 64, 128])
+    before = own_progress.read_bytes()
+    monkeypatch.setattr(progress, "LARGEST", 2000)
+    course.check("00.3", "no kernel " * 300)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Your progress was not saved: with this answer" in said and "it may have 2,000" in said
+    assert own_progress.read_bytes() == before
+
+
 def test_a_pipe_in_the_place_of_progress_is_not_waited_for(capsys, own_progress):
     os.mkfifo(own_progress)
     course.check("00.1", [1024, 64, 128])

@@ -76,7 +76,10 @@ def parsed(text: str) -> dict[str, dict[str, Any]]:
 
 
 def note(file: Path, exercise: str, answer: Any, right: bool) -> None:
-    """Keep an answer. The file is whole at any moment, and nothing is left of one that cannot be written."""
+    """Keep an answer. The file is whole at any moment, and nothing is left of one that cannot be written.
+
+    ValueError for an answer with which the file could not be read any more: it stays as it was.
+    """
     with _alone(file):
         every = read(file)
         entry = every.setdefault(exercise, {})
@@ -85,7 +88,10 @@ def note(file: Path, exercise: str, answer: Any, right: bool) -> None:
         entry["answer"] = answer
         if right:
             entry["passed"] = answer
-        write_whole(file, json.dumps({"exercises": every}, indent=1, sort_keys=True).encode())
+        text = json.dumps({"exercises": every}, indent=1, sort_keys=True).encode()
+        if len(text) > LARGEST:
+            raise ValueError(f"with this answer {file} would have {len(text):,} bytes; it may have {LARGEST:,}")
+        write_whole(file, text)
 
 
 @contextmanager

@@ -23,7 +23,8 @@ class PythonExercise(Exercise):
             return Verdict(False, f"{self.id}: the answer is Python text; got {type(answer).__name__}.")
         try:
             names = namespace()
-            exec(compile(answer, self.id, "exec"), names)
+            text = answer.removeprefix("\ufeff")  # how some editors of Windows begin a file
+            exec(compile(text, self.id, "exec"), names)
             if not callable(names.get(self.function)):
                 return Verdict(False, f"{self.id}: define a function named {self.function}.")
             complaint = self.complaint(names[self.function])

@@ -12,6 +12,7 @@ import numpy as np
 from .asked import same_text
 
 KINDS = ("predict", "fill in", "write a kernel", "find the bug", "make it faster", "write Python")
+MOST = 1000  # numbers of a prediction that are kept; none has so many
 MARK = "your code"  # stands in each line of a lesson that the student replaces
 
 
@@ -79,7 +80,10 @@ class Prediction(Exercise):
 
     def plain(self, answer: Any) -> Any:
         try:
-            kept = np.asarray(answer).tolist()
+            given = np.asarray(answer)
+            if given.size > MOST:
+                return shown(answer)
+            kept = given.tolist()
             json.dumps(kept)
         except Exception:  # a ragged list, a set, a complex number, an object that cannot be asked
             return shown(answer)
