@@ -203,6 +203,12 @@ def test_a_window_that_is_none_is_refused_by_name():
             viz.conv2d().choose(kernel=bad)
 
 
+@pytest.mark.parametrize("path", [None, 3, "a\0.html"])
+def test_a_page_is_saved_under_the_name_of_a_file(path):
+    with pytest.raises(TypeError, match="give the name of a file that ends in"):
+        viz.im2col().save(path)
+
+
 def test_a_page_that_cannot_be_written_leaves_the_one_before_whole(tmp_path, monkeypatch):
     figure, file = viz.im2col(), tmp_path / "im2col.html"
     before = figure.save(file).read_bytes()

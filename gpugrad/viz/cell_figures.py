@@ -209,7 +209,7 @@ def broadcasting(x: Any = None, y: Any = None, op: str = "add") -> Broadcasting:
     examples to choose from. op: "add", "sub" or "mul". `.pos` is the cell of the result, flat. ValueError where they
     don't broadcast.
     """
-    if op not in OPERATIONS:
+    if op not in list(OPERATIONS):
         raise ValueError(f"broadcasting: op is {op!r}; it is one of {', '.join(OPERATIONS)}")
     if x is None and y is None:
         return Broadcasting(None, {"shapes": "column and row", "op": op})
@@ -233,7 +233,7 @@ def conv2d(x: Any = None, weight: Any = None, stride: int | Pair = 1, padding: i
     x (N, C, H, W) and weight (CO, C, KH, KW): tensors, Arrays or arrays of numbers; without them small whole numbers.
     shows: "y", "dx" or "dweight". `.pos` is the cell of the result, flat. ValueError where shapes do not fit.
     """
-    if shows not in RESULTS:
+    if shows not in list(RESULTS):
         raise ValueError(f"conv2d: shows is {shows!r}; it is one of {', '.join(RESULTS)}")
     image = None if x is None else array_of("conv2d", "x", x, 4)
     filter_ = None if weight is None else array_of("conv2d", "weight", weight, 4)

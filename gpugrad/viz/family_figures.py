@@ -157,7 +157,7 @@ class Reduce(Family):
 
 
 def chosen(function: str, variant: str, drawn: Any) -> str:
-    if variant not in drawn:
+    if variant not in list(drawn):
         names = ", ".join(drawn)
         raise ValueError(f"{function}: variant is {variant!r}; the figure draws {names} (viz.stepper draws any)")
     return variant

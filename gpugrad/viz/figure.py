@@ -85,6 +85,8 @@ class Figure(anywidget.AnyWidget):
     def save(self, path: str | Path) -> Path:
         """Write a page with this figure alive in it. It needs no kernel and no network; options that need the device
         are disabled there, and say so."""
+        if not isinstance(path, (str, Path)) or "\0" in str(path):
+            raise TypeError(f"save: path is {path!r}; give the name of a file that ends in .html")
         path = Path(path)
         if path.suffix not in (".html", ".htm"):
             raise ValueError(f"save: path is {str(path)!r}; a figure is saved as a page, so end it in .html")
