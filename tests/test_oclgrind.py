@@ -42,7 +42,7 @@ def oclgrind(tests, log, *options):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("tests", some(FAMILIES, every=2), ids=" ".join)
+@pytest.mark.parametrize("tests", some(FAMILIES, every=4), ids=" ".join)
 def test_no_kernel_of_a_family_makes_oclgrind_report(tests, tmp_path):
     done = oclgrind(tests, tmp_path / "log")
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]

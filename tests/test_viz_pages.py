@@ -9,6 +9,7 @@ pytest.importorskip("anywidget", reason="the figures are widgets: pip install 'g
 
 from browser import cells, page, press, saved, sentence
 from figures import product, racing, short_timeline, short_training
+from sampling import some
 
 import gpugrad as gg
 from gpugrad import viz
@@ -24,7 +25,7 @@ def everything():
     yield from (short_timeline(), short_training(), viz.race(racing()))
 
 
-@pytest.mark.parametrize("width", [390, 1000])
+@pytest.mark.parametrize("width", some([390, 1000], every=2))
 def test_nothing_hangs_over_the_edge_of_the_page_or_of_its_grid(browser, tmp_path, width):
     hidden = "[...document.querySelectorAll('.gridbox > .scroll')].filter(e => e.scrollWidth > e.clientWidth).length"
     for figure in everything():

@@ -35,6 +35,13 @@ class Token:
     spaced: bool = False  # white space before it
     hidden: frozenset[str] = frozenset()  # macros that must not expand it again
 
+    def hiding(self, macros: frozenset[str]) -> Token:
+        """The same token, with these macros hidden too. (dataclasses.replace takes four times as long.)"""
+        return Token(
+            self.kind, self.text, self.start, self.end, self.line, self.macro, self.first, self.spaced,
+            self.hidden | macros,
+        )  # fmt: skip
+
 
 class Source:
     """A kernel's text, and where its lines begin."""

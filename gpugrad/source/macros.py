@@ -97,7 +97,7 @@ class Expander:
                 out.append(made(b, "str", f'"{words}"'))
             elif b.text in given:
                 arg = given[b.text]
-                out += [replace(t) for t in (arg if pasted else self.expand(arg))]
+                out += arg if pasted else self.expand(arg)
             else:
                 out.append(made(b, b.kind, b.text))
             if b.text != "##":
@@ -111,7 +111,7 @@ class Expander:
                 name, Refused,
             )  # fmt: skip
         hide = hidden | {macro.name}
-        return [replace(t, hidden=t.hidden | hide) for t in out]
+        return [t.hiding(hide) for t in out]
 
     def paste(self, a: Token, b: Token) -> Token:
         made = tokenize(Source(a.text + b.text))

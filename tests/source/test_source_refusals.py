@@ -146,7 +146,8 @@ BOMBS = {
 @pytest.mark.parametrize("name, macros, body, line", BOMBS.values(), ids=BOMBS)
 def test_a_macro_that_grows_without_end_is_refused_by_name(name, macros, body, line):
     text = f"{macros}__kernel void k(__global float *a) {{\n {body}\n}}"
-    for call in (instrument, lower_half, parse, lambda t: survey(t, "k")):
+    calls = (instrument, lower_half, parse, lambda t: survey(t, "k"))
+    for call in calls if name == "E" else calls[:1]:  # each takes its time, and all begin with the same expansion
         with pytest.raises(Refused, match=f"macro {name}40 grows without end.* 131,072 tokens") as caught:
             call(text)
         assert caught.value.line == line and caught.value.column == 2
