@@ -92,7 +92,7 @@ def write_explorers():
     """docs/_static/explorers: the live figures, computed on this machine's device, unless they are there and newer."""
     root = Path(__file__).parent.parent
     made = root / "docs" / "_static" / "explorers" / "timeline.html"  # the last to be written
-    sources = [root / "tools" / "explorers.py", *(root / "gpugrad" / "viz").rglob("*.*")]
+    sources = [root / "tools" / "explorers.py", *(root / "gpugrad").rglob("*.*")]  # they show kernels, too
     if not made.exists() or made.stat().st_mtime < max(p.stat().st_mtime for p in sources if p.suffix != ".pyc"):
         subprocess.run([sys.executable, "tools/explorers.py"], cwd=root, check=True)
 

@@ -170,4 +170,4 @@ def test_counts_are_compared_exactly_and_other_numbers_to_four_digits():
     assert not count.examine(1_000_001).right and not count.examine(1e6 + 0.5).right
     assert "give one number" in count.examine(1_000_000 + 3j).text
     real = Prediction("99.7", "predict", "t", ("a", "b"), truth=lambda: 0.33333, why="")
-    assert real.examine(0.33333).right and real.examine(1 / 3).right and not real.examine(0.334).right
+    assert real.examine(0.33333).right and real.examine(1 / 3).right and not real.examine(0.3334).right

@@ -14,6 +14,8 @@ from sampling import some
 import gpugrad as gg
 from gpugrad import viz
 from gpugrad.viz.page import page as page_of
+from gpugrad.viz.page import read
+from gpugrad.viz.words import num
 
 pytestmark = pytest.mark.deep
 
@@ -67,6 +69,29 @@ def test_no_two_cells_of_a_page_have_one_id(browser, tmp_path):
         tab.locator("#b .gg .say").wait_for(state="attached")
         ids = tab.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
         assert len(ids) == len(set(ids)) > 80
+
+
+def test_numbers_are_written_as_in_python(browser, tmp_path, rng):
+    """Both cut a number to five characters, each with its own language's rounding."""
+    halves = [sign * (k + 0.5) * 10.0**e for k in range(10) for e in range(-5, 12) for sign in (1, -1)]
+    edges = [factor * edge for edge in (0.005, 9.995, 99.95, 9999.5) for factor in (0.9999, 1, 1.0001)]
+    values = [*(rng.standard_normal(5000) * 10.0 ** rng.integers(-12, 13, 5000)).tolist(), *halves, *edges, -0.0]
+    written = """async ([text, values]) => {
+      const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+      return values.map((await import(url)).num);
+    }"""
+    with page(browser, saved(viz.pooling(), tmp_path)) as tab:
+        assert tab.evaluate(written, [read("core.js"), values]) == [num(v) for v in values]
+
+
+def test_tab_stops_once_at_a_choice_where_the_chosen_one_is_or_at_the_first(browser, tmp_path):
+    stops = "g => [...g.querySelectorAll('button')].filter(b => b.tabIndex === 0).map(b => b.ariaLabel)"
+    drawn = viz.digit()
+    drawn.look(np.zeros((28, 28), "u1"))
+    for figure, stop in ((viz.pooling(), "stride 2"), (viz.digit(), "recorded 7"), (drawn, "recorded 0")):
+        with page(browser, saved(figure, tmp_path)) as tab:
+            groups = [group.evaluate(stops) for group in tab.get_by_role("radiogroup").all()]
+            assert [stop] in groups and all(len(names) == 1 for names in groups)
 
 
 def test_arrows_choose_among_options(browser, tmp_path):

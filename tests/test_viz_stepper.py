@@ -17,8 +17,9 @@ pytest.importorskip("anywidget", reason="the figures are widgets: pip install 'g
 import gpugrad as gg
 from gpugrad import viz
 from gpugrad.trace.session import Trace
+from gpugrad.viz import still
 from gpugrad.viz.lines import function_span, kept_lines
-from gpugrad.viz.page import script
+from gpugrad.viz.page import read, script
 from gpugrad.viz.steps import Steps
 from gpugrad.viz.words import num, numbers, pack, pack_numbers, unpack
 
@@ -300,6 +301,16 @@ def test_an_index_beyond_what_an_event_holds_is_not_told_as_the_real_one(index, 
 )  # fmt: skip
 def test_numbers_take_five_characters(value, text):
     assert num(value) == text and len(num(value)) <= 5
+
+
+def test_the_first_frame_has_the_colours_of_the_live_figure_on_paper():
+    tokens = dict(re.findall(r"--gg-(\w+):.*?light-dark\((#\w+),", read("tokens.css")))
+    for name in ("ink", "muted", "line", "paper", "read", "write", "atomic", "fault"):
+        assert getattr(still, name.upper()) == tokens[name], name
+
+
+def test_a_cell_is_as_wide_as_its_longest_number():
+    assert still.fit([1, 22, 333]) == still.CELL < still.fit([4444]) < still.fit([-4444])
 
 
 def test_packed_arrays_keep_every_bit():

@@ -24,7 +24,7 @@ export function choice(label, options, get, set, closed = () => null) {
   };
   const name = { class: "seg", role: "radiogroup", "aria-label": label, onkeydown: arrows };
   const el = html("span", name, html("span", {}, label), ...buttons);
-  const update = () =>
+  const update = () => {
     buttons.forEach((b, k) => {
       const value = options[k][0];
       const why = closed(value);
@@ -32,6 +32,10 @@ export function choice(label, options, get, set, closed = () => null) {
       b.disabled = !!why;
       b.title = why ?? `${label} ${b.textContent}`;
     });
+    // Tab comes to the chosen one, or to the first where none is; from there the arrows go on.
+    const stop = buttons.find((b, k) => options[k][0] === get()) ?? buttons.find(b => !b.disabled);
+    for (const b of buttons) b.tabIndex = b === stop ? 0 : -1;
+  };
   update();
   return { el, update, closed: () => buttons.some(b => b.disabled) };
 }
@@ -150,16 +154,15 @@ export function player({ label, get, set, jumps = [], text, pace = 700 }) {
   const go = p => {
     if (p != null) set(Math.max(0, Math.min(n - 1, p)));
   };
-  const shows = (glyph, name, pressed) => {
+  const shows = (glyph, name) => {
     play.textContent = glyph;
     play.title = name;
     play.setAttribute("aria-label", name);
-    play.setAttribute("aria-pressed", String(pressed));
   };
   const stop = () => {
     clearInterval(timer);
     timer = null;
-    shows("▶", "play", false);
+    shows("▶", "play");
   };
   const tick = () => {
     if (!range.isConnected || get() >= n - 1) stop();
@@ -172,7 +175,7 @@ export function player({ label, get, set, jumps = [], text, pace = 700 }) {
       return;
     }
     if (get() >= n - 1) go(0);
-    shows("❚❚", "pause", true);
+    shows("❚❚", "pause");
     timer = setInterval(tick, pace);
   };
   const hop = (t, name, target) => {
@@ -184,7 +187,7 @@ export function player({ label, get, set, jumps = [], text, pace = 700 }) {
   };
   const prev = hop("‹", "previous step", p => p - 1);
   const next = hop("›", "next step", p => p + 1);
-  const play = button("▶", "play", toggle, { "aria-pressed": "false", class: "play" });
+  const play = button("▶", "play", toggle, { class: "play" });
   const hops = jumps.map(([t, name, target]) => [hop(t, name, target), target]);
   range.addEventListener("input", () => {
     stop();

@@ -63,7 +63,7 @@ export function fit(values) {
     longest = Math.max(longest, num(v).length);
     if (longest >= 6) break;
   }
-  return longest <= 3 ? CELL : Math.ceil(7.9 * longest) + 8;
+  return longest <= 3 ? CELL : 8 * longest + 8;
 }
 
 /** name[2][1]: a flat index as one would write it. */
