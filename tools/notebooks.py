@@ -38,6 +38,7 @@ def run(notebook: nbformat.NotebookNode, folder: Path) -> None:
     NotebookClient(
         notebook, timeout=300, kernel_name="python3", record_timing=False, store_widget_state=False,
         coalesce_streams=True, resources={"metadata": {"path": str(folder)}},
+        extra_arguments=["--log-level=ERROR"],  # a kernel warns in the terminal that its own ports are not encrypted
     ).execute()  # fmt: skip
 
 
