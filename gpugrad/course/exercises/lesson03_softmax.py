@@ -108,7 +108,7 @@ def _gradient(rng: np.random.Generator) -> Iterator[Case]:
 LESSON = Lesson(
     "03_softmax",
     "Softmax and the loss",
-    "How do scores become probabilities, when their exponentials are too large for any number?",
+    "How do scores become probabilities, when their exponentials are too large for a float?",
     exercises=(
         Prediction(
             "03.1", "predict", "Equal scores",
