@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import subprocess
 import sys
 
@@ -176,6 +177,11 @@ def test_show_gives_a_kernel_with_the_comment_above_it_from_its_file():
     assert "/* p -= lr (g + weight_decay p) */" in lines[1] and "void sgd_element(" in lines[2]
     with pytest.raises(ValueError, match="no kernel 'serial'; it has reduce_serial"):
         course.show("reduce.cl", "serial")
+    lines = repr(course.show("gemm_packed.cl", "gemm_packed", part="for (int k")).split("\n")  # a piece of a long one
+    assert re.match(r"  \d\d \|     for \(int k = 0; k < depth; k\+\+\) {$", lines[1])
+    assert len(lines) < 15 and re.match(r"  \d\d \|     }$", lines[-1])
+    with pytest.raises(ValueError, match="part is 'for it'; it must be a piece of a line"):
+        course.show("gemm_packed.cl", "gemm_packed", part="for it")
     for file in ("nope", "../course/grade.py", 5):
         with pytest.raises(ValueError, match=r"the files of kernels are argmax.cl"):
             course.show(file)

@@ -17,10 +17,11 @@ class Listing:
         return "\n".join([f"kernels/{self.file}", *numbered])
 
 
-def show(file: str, name: str | None = None) -> Listing:
+def show(file: str, name: str | None = None, part: str | None = None) -> Listing:
     """A kernel of the package with the comment above it, from its file: `course.show("reduce.cl", "reduce_serial")`.
 
-    A function that kernels call is shown in the same way. Without a name, the file's head comment.
+    A function that kernels call is shown in the same way. Without a name, the file's head comment. With `part`, a piece
+    of a line such as "for (int k", only the block that this line opens: a long kernel's heart.
     """
     from ..program import source_text
 
@@ -42,4 +43,18 @@ def show(file: str, name: str | None = None) -> Listing:
             start -= 1
             while not lines[start].lstrip().startswith("/*"):
                 start -= 1
+    if part is not None:
+        start, end = _block(lines, start, end, part)
     return Listing(file, "\n".join(lines[start : end + 1]), start + 1)
+
+
+def _block(lines: list[str], start: int, end: int, part: str) -> tuple[int, int]:
+    """The first line from `start` on with `part` in it, and the line that closes the block it opens."""
+    found = [i for i in range(start, end) if str(part) in lines[i] and lines[i].endswith("{")]
+    if not found:
+        raise ValueError(
+            f'show: part is {part!r}; it must be a piece of a line that opens a block, as "for (int k" does'
+        )
+    indent = len(lines[found[0]]) - len(lines[found[0]].lstrip())
+    closing = " " * indent + "}"
+    return found[0], next(i for i in range(found[0], end + 1) if lines[i].startswith(closing))
