@@ -204,8 +204,8 @@ def _names(source: str, device: Device) -> list[str]:
 
     try:
         return list(parse(source, extensions=frozenset(device.cl_device.extensions.split())))
-    except SourceError:
-        return _KERNEL.findall(_ATTRIBUTE.sub(" ", COMMENT.sub(" ", source)))
+    except SourceError:  # a name that is there twice is one: the compiler says so better
+        return list(dict.fromkeys(_KERNEL.findall(_ATTRIBUTE.sub(" ", COMMENT.sub(" ", source)))))
 
 
 def kernel(source: str, name: str | None = None, **arguments: str) -> CustomKernel:

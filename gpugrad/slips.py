@@ -1,4 +1,4 @@
-"""Common slips of those who come from Python, from CUDA or from C++, and one sentence each that mends them.
+"""Common slips of those who come from Python, CUDA or C++, or paste from a page, and one sentence each that mends them.
 
 A compiler says that a `;` was expected; that Python's `//` begins a comment in C is for us to say. Each rule looks at
 the author's line and at the compiler's message, since compilers agree on neither words nor columns.
@@ -129,6 +129,18 @@ _UNKNOWN = r"undeclared identifier '(\w+)'|declaration of function '(\w+)'|unkno
 #: The first rule that fits is told: a mistake in a word comes before the semicolon that the compiler misses behind it.
 SLIPS = (
     Slip("a character", r"([^\x00-\x7f])", "", _character),
+    Slip("Markdown", r"`|^\s*~~~", "expected", "``` and ~~~ are Markdown's marks around code, and no part of it: take "
+         "them out."),
+    Slip("a second %%", r"^\s*%%\w", "expected", "%% begins a cell, as its first line: each kernel has a cell of its "
+         "own."),
+    Slip("a listing", r"^\s*\d+ \|(?!\|)", "expected|operands|assignable", "A line's number and the | behind it belong "
+         "to a listing: take them out."),
+    Slip("HTML", r"&(?:lt|gt|amp|quot|nbsp);", "undeclared", "&lt; is a web page's way to write <, &gt; is >, and "
+         "&amp; is &: write the signs themselves."),
+    Slip("Python", r"^\s*(?:from\s+[\w.]+\s+import\b|import\s+\w|def\s+\w|course\s*\.)", "expected|unknown type",
+         "This line is Python: below %%kernel, and in the text of a kernel, stands OpenCL C alone."),
+    Slip("three quotes", r"\"\"[\"']", "expected|program scope", "Python's quotes are no part of a kernel's text: take "
+         "them, and a name before them, out."),
     Slip(
         "Python's comment",
         rf"^(?!\s*#(?:{_DIRECTIVES})\b).*#",
@@ -198,6 +210,8 @@ SLIPS = (
          "give them to the function as __local float *t."),
     Slip("__local = ", "", "'__local' variable cannot have an init", "Local memory starts with garbage: let the "
          "work-items write it, then wait at a barrier."),
+    Slip("the same name twice", "", r"redefinition of '(\w+)'", lambda _, message: f"{message[1]} stands there twice: "
+         "take one away. A variable's type is written once, where it begins."),
     Slip("a word misspelt", "", _UNKNOWN, _misspelt),
     Slip("no type", r"^\s*(\w+)\s*=[^=]", r"undeclared identifier '(\w+)'", _undeclared),
     Slip("a name of Python's", "", r"undeclared identifier '(\w+)'", _no_name),

@@ -46,6 +46,8 @@ def test_a_text_without_a_kernel_or_with_two_needs_a_name():
     two = ADD + "\n" + ADD.replace("add", "twin")
     with pytest.raises(ValueError, match="2 kernels"):
         kernel(two)
+    with pytest.raises(KernelBuildError, match="add stands there twice"):
+        kernel(f"{ADD}\n{ADD}")
     assert kernel(two, "twin").name == "twin"
 
 

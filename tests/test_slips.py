@@ -1,4 +1,4 @@
-"""Slips of those who come from Python, CUDA or C++, each really built: what mends it follows the compiler's message."""
+"""Slips of those who come from Python, CUDA or C++, or paste from a page, each really built, and what mends them."""
 
 import os
 import subprocess
@@ -29,6 +29,29 @@ WRITTEN = {
         ("out[i]\u00a0= x[i];", "There is a no-break space in this line", 0),
         ("printf(“hello”);", "'“' (left double quotation mark)", 0),
         ("o\u200but[i] = x[i];", "There is a zero width space in this line", 0),
+    ],
+    "Markdown": [
+        ("```c\n  out[i] = x[i];\n  ```", "Markdown's marks around code", 0),
+        (f"~~~\n{HEAD}  out[i] = 1;\n}}", "take them out", -2),
+        ("out[i] = `x[i]`;", "no part of it", 0),
+    ],
+    "a second %%": [
+        (f"%%kernel 00.2\n{HEAD}  out[i] = 1;\n}}", "as its first line", -2),
+        (f"{HEAD}  out[i] = 1;\n}}\n%%kernel 00.3", "each kernel has a cell of its own", 2),
+    ],
+    "a listing": [
+        (f"   1 | {HEAD}  out[i] = 1;\n}}", "belong to a listing", -2),
+        ("3 | out[i] = x[i];", "take them out", 0),
+    ],
+    "HTML": [("if (i &lt; n) out[i] = 1;", "a web page's way to write <", 0)],
+    "Python": [
+        (f"from gpugrad import course\n{HEAD}  out[i] = 1;\n}}", "This line is Python", -2),
+        (f"import numpy as np\n{HEAD}  out[i] = 1;\n}}", "OpenCL C alone", -2),
+    ],
+    "three quotes": [
+        (f'"""\n{HEAD}  out[i] = 1;\n}}\n"""', "Python's quotes are no part", -2),
+        (f"'''{HEAD}  out[i] = 1;\n}}'''", "Python's quotes are no part", -2),
+        (f'source = """{HEAD}  out[i] = 1;\n}}"""', "and a name before them", -2),
     ],
     "Python's comment": [
         ("out[i] = x[i];  # as it is", "write // before it", 0),
@@ -108,6 +131,10 @@ WRITTEN = {
         ("void h() { __local float t[4]; }\n__kernel void f(__global float *x) { h(); }", "arrays in the kernel", -2),
     ],
     "__local = ": [("__local float t[2] = {0, 0};", "starts with garbage", 0)],
+    "the same name twice": [
+        ("int i = 3;", "i stands there twice", 0),
+        (f"{HEAD}  out[i] = 1;\n}}\n{HEAD}  out[i] = 1;\n}}", "f stands there twice", 2),
+    ],
     "a word misspelt": [
         ("flaot v = x[i];", "flaot is not known: float is.", 0),
         ("int k = get_globalID(0);", "get_globalID is not known: get_global_id is.", 0),
@@ -161,7 +188,7 @@ def test_what_follows_from_a_slip_in_its_line_is_left_out_and_a_remedy_is_said_o
 
 @pytest.mark.skipif(not POCL, reason="the messages are PoCL's compiler's")
 def test_a_mistake_that_is_no_such_slip_gets_no_remedy():
-    for lines in ("out[i] = exp(x[i];", "int i = 0;", "out[i] = x[i] + (;"):
+    for lines in ("out[i] = exp(x[i];", "goto nowhere;", "out[i] = x[i] + (;"):
         told = said(lines).split("\n")
         assert [line for line in told[1:] if not line.startswith(" ")] == [told[1]] and "^" in told[3]
 
