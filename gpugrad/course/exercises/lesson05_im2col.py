@@ -145,7 +145,7 @@ LESSON = Lesson(
             why="A window for each pixel, and 9 numbers of each channel in it: pixels, or zeros over the edge. "
             "How many channels there are makes no difference.",
             misconceptions=(
-                (144, "Per channel, please: x has 16 channels, too."),
+                (144, "That counts the numbers of a window in all 16 channels; x has 16 channels, too."),
                 (1, "The windows overlap, and each of them gets its own copy."),
                 (3, "A window is 3 high and 3 wide."),
             ),
@@ -163,7 +163,7 @@ LESSON = Lesson(
         KernelExercise(
             "05.5", "find the bug", "Padding with something else",
             hints=(
-                "The report names an index behind the last pixel. Which h and w give it, and which test is missing?",
+                "The report names an index past the last pixel. Which h and w give it, and which test is missing?",
                 "w may be W. In the last row that is outside x; in every other row it is the next row's first pixel.",
                 "There are four edges: h >= 0 && h < H && w >= 0 && w < W",
             ),
