@@ -90,7 +90,7 @@ LESSON = Lesson(
             misconceptions=(
                 (32 * 14 * 14 * 25, "Each window looks at all 16 channels of the input."),
                 (14 * 14 * 16 * 25, "That is for one channel of the result; there are 32."),
-                (32 * 14 * 14, "So many numbers there are in the result; each is a sum of many products."),
+                (32 * 14 * 14, "That is how many numbers the result has; each is a sum of many products."),
                 (32 * 16 * 25, "That is for one pixel of the result; there are 14 x 14."),
             ),
         ),
@@ -130,7 +130,7 @@ LESSON = Lesson(
         KernelExercise(
             "06.5", "find the bug", "The window stands on its head",
             hints=(
-                "It is right for a window that looks the same when it is turned by half a turn.",
+                "It is right for a window that looks the same after half a turn.",
                 "Which weight meets the pixel at (oh, ow), the window's first? It should be the first.",
                 "weight[kh * K + kw]",
             ),
