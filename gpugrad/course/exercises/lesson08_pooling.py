@@ -150,7 +150,7 @@ LESSON = Lesson(
                 ([[1, 0], [0, 1]], "Indices count through the whole image, not through the window."),
                 ([[4, 7], [13, 14]], "These are the last of the equals; the first wins."),
                 ([[1, 2], [8, 10]], "The largest of -2, -1, -1, -2 is -1."),
-                ([[5, 0], [7, -1]], "These are the numbers; asked is where they are."),
+                ([[5, 0], [7, -1]], "These are the numbers; the question is where they are."),
             ),
         ),
         Prediction(
@@ -185,7 +185,7 @@ LESSON = Lesson(
                 "best == best && !(a <= best)",
             ),
             kernel="largest", cases=_mended,
-            done="Behind a ReLU nobody would have noticed the first mistake, until the day that the ReLU moves.",
+            done="After a ReLU nobody would have noticed the first mistake, until the day that the ReLU moves.",
         ),
         KernelExercise(
             "08.6", "write a kernel", "All of max-pooling",
