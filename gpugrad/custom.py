@@ -118,7 +118,7 @@ class CustomKernel:
                 _refuse_copy(compiled, i, given[i]._copied_by)
         _check_local_memory(compiled, checked_args)
         size = _size(global_size, "global_size")
-        local = _local_size(size, local_size, device)
+        local = _local_size(size, local_size, compiled)
         _check_private_memory(compiled, math.prod(local))
         if checked is not None and not isinstance(checked, bool):
             raise TypeError(f"{self.name}: checked is {checked!r}; it is True, False or None (the first launch only)")
@@ -286,14 +286,18 @@ def _size(size: Any, name: str) -> Size:
         found = tuple(int(n.__index__()) for n in sizes)
     except (TypeError, AttributeError):
         raise TypeError(f"{name} is {size!r}; give an integer or a tuple of one to three") from None
-    if not 1 <= len(found) <= 3 or any(n < 0 for n in found) or (name == "local_size" and 0 in found):
-        raise ValueError(f"{name} is {size!r}; it has one to three sizes, none of them negative")
+    least = 1 if name == "local_size" else 0  # nothing to do is a launch; a group of nobody is none
+    if not 1 <= len(found) <= 3 or min(found) < least:
+        raise ValueError(f"{name} is {size!r}; it has one to three sizes, each of them {least} or more")
     if math.prod(found) > MAX_ELEMENTS:
         raise ValueError(f"{name} is {size!r}, more than the {MAX_ELEMENTS:,} work-items that an int numbers")
     return found
 
 
-def _local_size(global_size: Size, local_size: Any, device: Device) -> Size:
+def _local_size(global_size: Size, local_size: Any, compiled: Compiled) -> Size:
+    device = compiled.device
+    if local_size is None and compiled.required_group is not None:
+        local_size = compiled.required_group[: len(global_size)]
     if local_size is None:
         # With no local size drivers compile for each global size again; a divisor of it does not.
         first = max(n for n in range(1, 65) if global_size[0] % n == 0)

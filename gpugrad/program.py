@@ -190,6 +190,9 @@ class Compiled:
         info = cl.kernel_work_group_info.LOCAL_MEM_SIZE
         #: Bytes of local arrays that the text declares.
         self.local_memory: int = self.cl_kernel.get_work_group_info(info, device.cl_device)
+        asked = self.cl_kernel.get_work_group_info(cl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, device.cl_device)
+        #: The one size of a work-group that the text allows, by reqd_work_group_size; None where it allows any.
+        self.required_group: Size | None = tuple(asked) if any(asked) else None
         #: Bytes of private variables that the text declares, where somebody has looked: no driver says.
         self.private_memory = 0
         #: What the trace layer makes of this kernel; goes away with it.
@@ -212,6 +215,8 @@ class Compiled:
         padded = tuple([-(-g // n) * n for g, n in zip(global_size, local_size, strict=True)])
         if 0 in padded:
             return
+        if self.required_group is not None:
+            self._check_group(self.required_group, local_size)
         interceptors = _interceptors.get()
         if interceptors or _observers:
             launch = Launch(next(_numbers), self, args, padded, local_size)
@@ -223,6 +228,14 @@ class Compiled:
                 observe(launch)
         else:
             self.enqueue(padded, local_size, args, next(_numbers))
+
+    def _check_group(self, required: Size, local_size: Size) -> None:
+        """Drivers refuse another size by the name of an error alone."""
+        if (*local_size, 1, 1)[:3] != required:
+            raise ValueError(
+                f"{self.name}: local_size is {local_size}, and reqd_work_group_size{required} in the kernel's text "
+                "allows that size alone; launch it in such groups, or take the attribute out"
+            )
 
     def enqueue(self, global_size: Size, local_size: Size, args: tuple[Any, ...], number: int) -> Any:
         """Set the arguments and enqueue; gives the pyopencl event. Only `Launch.run` and `__call__` come here."""

@@ -99,6 +99,11 @@ def test_more_local_memory_than_there_is_is_told():
     assert not greedy.right and "a work-group needs 268,435,456 bytes of local memory" in greedy.text
 
 
+def test_a_size_of_groups_that_is_not_the_exercise_s_is_told():
+    said = add(SOURCE.replace("__kernel", "__kernel __attribute__((reqd_work_group_size(7, 1, 1)))"), case(X))
+    assert not said.right and "local_size is (4,), and reqd_work_group_size(7, 1, 1)" in said.text
+
+
 def test_an_endless_loop_is_told():
     for loop in ("while (i < n)", "again: if (i < n) goto again; if (i < n)"):
         assert "ENDLESS" in add(SOURCE.replace("if (i < n)", loop), case(X)).text

@@ -246,11 +246,11 @@ def test_a_buffer_of_another_type_is_refused(device):
 @pytest.mark.parametrize(
     ("sizes", "error", "message"),
     [
-        ({"global_size": -1}, ValueError, "none of them negative"),
+        ({"global_size": -1}, ValueError, "global_size is -1; .* each of them 0 or more"),
         ({"global_size": (1, 1, 1, 1)}, ValueError, "one to three sizes"),
         ({"global_size": 2.0}, TypeError, "integer or a tuple"),
         ({"global_size": 10, "local_size": 4}, ValueError, "not a multiple of local_size"),
-        ({"global_size": 10, "local_size": 0}, ValueError, "none of them negative"),
+        ({"global_size": 10, "local_size": 0}, ValueError, "local_size is 0; .* each of them 1 or more"),
         ({"global_size": (4, 4), "local_size": 4}, ValueError, "number of dimensions"),
         ({"global_size": 2**20, "local_size": 2**20}, ValueError, "runs at most"),
         ({"global_size": 2, "checked": 1}, TypeError, "checked"),
@@ -262,6 +262,24 @@ def test_wrong_sizes_are_named(device, sizes, error, message):
     x = floats(1, 2)
     with pytest.raises(error, match=message):
         kernel(ADD)(x, x, x, 2, **sizes)
+
+
+@pytest.mark.parametrize("checked", [None, False, True])
+def test_groups_of_another_size_than_the_text_allows_are_refused_by_the_attribute_s_name(device, checked):
+    sevens = kernel(
+        "__kernel __attribute__((reqd_work_group_size(7, 1, 1))) void sevens(__global float *x) "
+        "{ x[get_global_id(0)] = get_local_size(0); }"
+    )
+    x = floats(*[0] * 14)
+    said = r"sevens: local_size is \(2,\), and reqd_work_group_size\(7, 1, 1\) .* or take the attribute out"
+    with pytest.raises(ValueError, match=said):
+        sevens(x, global_size=14, local_size=2, checked=checked)
+    with gg.trace(), pytest.raises(ValueError, match=said):
+        sevens(x, global_size=14, local_size=2)
+    assert x.numpy().tolist() == [0] * 14
+    sevens(x, global_size=14, checked=checked)  # its own size, where none is given
+    assert x.numpy().tolist() == [7] * 14
+    sevens(x, global_size=(14, 1), local_size=(7, 1), checked=checked)
 
 
 def test_zero_work_items_do_nothing(device):
