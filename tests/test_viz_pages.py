@@ -22,12 +22,19 @@ pytestmark = pytest.mark.deep
 
 def everything():
     w = gg.tensor([1.0], requires_grad=True)
-    yield from (viz.im2col(), viz.col2im(), viz.conv2d(), viz.pooling(), viz.broadcasting(), viz.gemm(), viz.softmax())
-    yield from (viz.reduce(), viz.digit(), viz.stepper(product()), viz.memory(product()), viz.graph(w * w))
+    yield from (viz.im2col(padding=1), viz.col2im(), viz.conv2d(), viz.pooling(), viz.broadcasting(), viz.gemm())
+    yield from (
+        viz.softmax(),
+        viz.reduce(),
+        viz.digit(),
+        viz.stepper(product()),
+        viz.memory(product()),
+        viz.graph(w * w),
+    )
     yield from (short_timeline(), short_training(), viz.race(racing()))
 
 
-@pytest.mark.parametrize("width", some([390, 1000], every=2))
+@pytest.mark.parametrize("width", some([390, 1000, 760], every=2))
 def test_nothing_hangs_over_the_edge_of_the_page_or_of_its_grid(browser, tmp_path, width):
     hidden = "[...document.querySelectorAll('.gridbox > .scroll')].filter(e => e.scrollWidth > e.clientWidth).length"
     for figure in everything():

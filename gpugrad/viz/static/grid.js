@@ -1,5 +1,5 @@
 // One grid of cells: a buffer, or the work-items. It shows a part of a large one, and a minimap that says which.
-import { html, svg, quiet, CELL, SMALL } from "./core.js";
+import { html, svg, quiet, CELL } from "./core.js";
 import { minimap } from "./minimap.js";
 
 /** For ids: each figure is a module of its own, and a page holds several. */
@@ -299,7 +299,8 @@ export function grid(given) {
     /** Crop to a width in pixels of the page, if that is less than the room. */
     within(width) {
       const before = `${view.rows},${view.columns},${view.planes}`;
-      measure([Math.min(room[0], Math.max(120, width / (width < SMALL ? 0.88 : 1) - 2)), room[1]]);
+      const scale = parseFloat(getComputedStyle(root).getPropertyValue("--gg-k")) || 1; // of the figure, as it stands
+      measure([Math.min(room[0], Math.max(120, width / scale - 2)), room[1]]);
       if (before === `${view.rows},${view.columns},${view.planes}`) return;
       clamp();
       build();
