@@ -158,7 +158,7 @@ LESSON = Lesson(
             truth=_two_derivatives,
             why="4 * 8 is 32, and 12 * 4 is 48.",
             misconceptions=(
-                ([16, 32], "16 is y itself; asked are its first two derivatives."),
+                ([16, 32], "16 is y itself; the question is for its first two derivatives."),
                 ([32, 32], "The second derivative is the derivative of 4 * x ** 3."),
                 ([32, 16], "The 3 of x ** 3 comes down as a factor, too: 4 * 3 * x ** 2."),
                 ([8, 12], "Do not forget the 4 that comes down, and that x is 2."),
