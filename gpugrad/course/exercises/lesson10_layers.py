@@ -156,7 +156,7 @@ LESSON = Lesson(
             why="Each layer doubles what the last one has doubled: two to the power of ten.",
             misconceptions=(
                 (2, "That is what the first layer does; the others double as well."),
-                (20, "Factors of layers behind one another are multiplied, not added."),
+                (20, "Factors of layers in a row are multiplied, not added."),
                 (100, "Two ten times as a factor is 2 ** 10, not 10 ** 2."),
                 (512, "There are ten layers, and each of them doubles."),
             ),
