@@ -106,7 +106,7 @@ LESSON = Lesson(
                 (1.0, "The logarithm is the natural one, not the one to base 10."),
                 (2.3, "Nearly: that is rounded. An expression with np.log has all the digits."),
                 (2.303, "Nearly: that is rounded. An expression with np.log has all the digits."),
-                (0.0, "A loss of 0 has a network that is sure and right."),
+                (0.0, "A loss of 0 is that of a network that is sure and right."),
                 (-2.302585093, "The probability is below 1, so its logarithm is negative; the loss is minus that."),
             ),
         ),
