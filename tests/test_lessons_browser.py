@@ -29,7 +29,8 @@ SAMPLE = int(os.environ.get("LESSONS_SAMPLE", len(LESSONS)))
 SAYS = """[[f.data["title"], f.describe() if f.position and type(f).__name__ != "Timeline" else None]
   for f in __import__("ipywidgets").Widget.widgets.values() if hasattr(f, "describe")]"""
 
-# What of a figure is cut off, or runs out of its cell or of the figure; what scrolls is not cut off.
+# What of a figure is cut off, or runs out of its cell or of the figure; what scrolls is not cut off. A grid does not
+# scroll: it is cropped to its room, with a map that says so.
 CUT_OFF = """figure => {
   const bad = [], all = figure.getBoundingClientRect();
   for (const e of figure.querySelectorAll("*")) {
@@ -38,6 +39,7 @@ CUT_OFF = """figure => {
     const style = getComputedStyle(e);
     if (["hidden", "clip"].includes(style.overflowX) && e.scrollWidth > e.clientWidth + 1 && !(e instanceof SVGElement))
       bad.push("cut off: " + e.className + " " + e.textContent);
+    if (e.matches(".gridbox > .scroll") && e.scrollWidth > e.clientWidth + 1) bad.push("scrolls: " + e.textContent);
     if (!e.closest(".scroll, .src, svg") && (box.right > all.right + 1 || box.left < all.left - 1))
       bad.push("over the edge: " + e.outerHTML.slice(0, 200));
   }
