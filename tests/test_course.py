@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from adding import ADD
+from marking import MARK
 from sampling import FULL
 
 from gpugrad import course
 from gpugrad.course import catalog, glossary
 from gpugrad.course.kernel_exercise import KernelExercise
 from gpugrad.course.python_exercise import PythonExercise
-from gpugrad.course.spec import MARK, Prediction
+from gpugrad.course.spec import Prediction
 from gpugrad.trace.report import KINDS
 
 FOLDER = Path(__file__).parent / "course"
@@ -182,6 +183,43 @@ def test_a_kernel_cell_with_a_number_is_an_answer(shell, capsys):
     assert "00.3 is right" in capsys.readouterr().out
     shell.run_cell("%%kernel 00.3\n" + lesson_text("00.3")).raise_error()
     assert "00.3 is open" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("head", "says"),
+    [
+        ("%%kernel", "%%kernel stands alone; write the kernel's name behind it"),
+        ("%%answer", "%%answer stands alone; write an exercise behind it"),
+        ("%%kernel 2.99", "no exercise '2.99'; exercises are named like \"02.3\", and there are: 02.1 to 02.6"),
+        ("%%kernel -1", "there is no exercise '-1'"),
+        ("%%kernel a b", "there is no exercise 'a b'"),
+        ("%%answer add", "there is no exercise 'add'"),
+        ('%%kernel "00.3"', 'write "00.3"'),
+        ("%%answer 9.4", 'write "09.4"'),
+        ("%%kernel 00.1", 'give it in a plain cell, by course.check("00.1", ...)'),
+        ("%%answer 09.2", 'give it in a plain cell, by course.check("09.2", ...)'),
+    ],
+)
+def test_a_cell_that_answers_no_exercise_is_told_so_without_a_traceback(head, says, shell, capsys, own_progress):
+    ran = shell.run_cell(f"{head}\n{ADD}")
+    assert type(ran.error_in_exec).__name__ == "UsageError", "the run of all cells stops here"
+    captured = capsys.readouterr()
+    said = " ".join((captured.out + captured.err).split())
+    assert says in said and "Traceback" not in said
+    assert not own_progress.exists()
+
+
+def test_a_kernel_in_an_answer_s_cell_is_checked_and_not_run_as_python(shell, capsys):
+    shell.run_cell("%%answer 00.3\n" + catalog.solution("00.3")).raise_error()
+    assert capsys.readouterr().out.startswith("00.3 is right")
+
+
+def test_an_answer_that_is_stopped_is_not_run_once_more_to_be_checked(shell, capsys, own_progress):
+    shell.run_cell("times = []")
+    shell.run_cell("%%answer 09.4\ntimes.append(1)\nraise KeyboardInterrupt")
+    assert shell.user_ns["times"] == [1]
+    assert "09.4 was not checked, as you stopped it." in capsys.readouterr().out
+    assert not own_progress.exists()
 
 
 # the glossary

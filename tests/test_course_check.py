@@ -1,6 +1,7 @@
 """What a check of an answer sees: of a kernel, of Python, of a prediction; and what it says."""
 
 import numpy as np
+import pytest
 
 from gpugrad.course.kernel_exercise import Case, KernelExercise, Out
 from gpugrad.course.python_exercise import PythonExercise
@@ -149,6 +150,29 @@ def test_python_answers_are_tried_out():
     assert "line 1 raises SyntaxError" in python("def f(x)\n    return y").text
 
 
+def test_whatever_a_python_answer_raises_is_a_wrong_answer_but_a_stop_is_a_stop():
+    for text in ("raise SystemExit(3)", "raise GeneratorExit", "raise BaseException('no')"):
+        name = text.removeprefix("raise ").partition("(")[0]
+        assert f"line 1 raises {name}" in python(text).text
+        assert f"line 2 raises {name}" in python(f"def f(x):\n  {text}").text
+    own = "class E(Exception):\n  def __str__(self): 1 / 0\nraise E"
+    assert "line 3 raises E\n" in python(own).text
+    with pytest.raises(KeyboardInterrupt):
+        python("raise KeyboardInterrupt")
+
+
+def test_a_line_of_jupyter_s_of_markdown_s_or_of_a_kernel_is_told_in_a_python_answer():
+    right = "def f(x): return x * x"
+    for line in ("%%answer 09.4", "!pip list", "```python", "%timeit 1"):
+        assert "neither is part of an answer" in python(f"{line}\n{right}").text
+    assert "That is OpenCL C: the answer is Python." in python(SOURCE).text
+    assert "neither" not in python("def f(x) return x").text
+
+
+def test_a_name_of_the_notebook_s_is_told_to_be_out_of_reach():
+    assert "it knows np, gg, F, and what it imports" in python("def f(x): return x * scale").text
+
+
 # predictions
 
 
@@ -165,6 +189,9 @@ def test_predictions_tell_the_form_and_not_the_answer():
     word = Prediction("99.4", "predict", "t", ("a", "b"), truth=lambda: "race", why="Because.")
     assert word.examine(" Race ").text == "99.4 is right. Because."
     assert "give one word" in word.examine(3).text
+    for text in ("2, 4, 6", ["2", "4", "6"]):
+        assert p.examine(text).text.endswith("Numbers stand without quotes.")
+    assert p.examine([2, 4, ...]).text.endswith("A `...` is left in it: put your own in its place.")
     yes = Prediction("99.5", "predict", "t", ("a", "b"), truth=lambda: True, why="")
     assert yes.examine(True).right and not yes.examine(False).right
 

@@ -164,8 +164,14 @@ def test_hints_come_one_after_another(capsys, monkeypatch):
 def test_an_exercise_that_is_not_there_is_named():
     with pytest.raises(ValueError, match=r"no exercise '77.1'.*00.1 to 00.3"):
         course.check("77.1", 3)
-    with pytest.raises(ValueError, match=r"no exercise 2\.3"):
+    with pytest.raises(ValueError, match=r'no exercise 2\.3; write "02\.3"'):
         course.hint(2.3)
+    for wrong in (2.99, "02.99", "2", "02."):
+        with pytest.raises(ValueError, match=r'named like "02\.3", and there are: 02\.1 to 02\.6$'):
+            course.hint(wrong)
+    for wrong in ("x", None, -1, ["00.1"], ""):
+        with pytest.raises(ValueError, match=r"there are: 00\.1 to 00\.3, .*14\.7$"):
+            course.check(wrong, 1)
 
 
 def test_show_gives_a_kernel_with_the_comment_above_it_from_its_file():

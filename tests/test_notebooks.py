@@ -10,10 +10,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from marking import MARK
 from sampling import some
 
 from gpugrad.course import catalog, progress
-from gpugrad.course.spec import MARK, Prediction
+from gpugrad.course.spec import Prediction
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))

@@ -21,7 +21,7 @@ from .glossary import meaning
 from .listing import show
 from .own import mine
 from .pictures import curves, phases, readers, writers
-from .spec import Verdict
+from .spec import Verdict, nudge
 from .timing import seconds
 
 __all__ = [
@@ -36,14 +36,14 @@ def check(number: str, answer: Any = ..., *more: Any) -> None:
     """Check an answer to an exercise and print what came of it: `course.check("02.1", [3, 5])`.
 
     The answer to a prediction is a value; to the others it is text, best given by a cell that begins with
-    `%%kernel 02.3` (OpenCL C) or `%%answer 09.2` (Python). There is one answer: with `more` it is told how to write it.
+    `%%kernel 02.3` (OpenCL C) or `%%answer 09.4` (Python). There is one answer: with `more` it is told how to write it.
     """
     asked = exercise(number)
     if more:
         _say(asked.several((answer, *more)))
         return
     if asked.is_open(answer):
-        print(f'{number} is open. Put your answer in, and run this cell again. course.hint("{number}") helps.')
+        print(f"{number} is open. Put your answer in, and run this cell again. {nudge(number)}")
         return
     verdict: Verdict = asked.examine(answer)
     _say(verdict.text)

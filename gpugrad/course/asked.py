@@ -15,7 +15,7 @@ def same_text(number: str, answer: str) -> bool:
 
 @cache
 def _texts(lesson: str) -> dict[str, list[str]]:
-    """exercise -> the words of its cell below `%%kernel 02.3` or `%%answer 09.2`, for each such cell of a lesson."""
+    """exercise -> the words of its cell below `%%kernel 02.3` or `%%answer 09.4`, for each such cell of a lesson."""
     found = {}
     for path in shipped().glob(f"{lesson}_*.ipynb"):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:

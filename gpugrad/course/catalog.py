@@ -27,9 +27,19 @@ def exercise(number: str) -> Exercise:
     """The exercise with that number, such as "02.3"."""
     found = _all().get(number) if isinstance(number, str) else None
     if found is None:
-        there = ", ".join(f"{x.number}.1 to {x.exercises[-1].id}" for x in lessons() if x.exercises)
-        raise ValueError(f'there is no exercise {number!r}; exercises are named like "02.3", and there are: {there}')
+        raise ValueError(f"there is no exercise {number!r}; {_meant(str(number))}")
     return found
+
+
+def _meant(number: str) -> str:
+    """The exercise that somebody may have meant; else those of the lesson, or all."""
+    lesson, _, place = number.strip("\"' ").partition(".")
+    lesson = lesson and lesson.zfill(2)
+    if f"{lesson}.{place}" in _all():
+        return f'write "{lesson}.{place}"'
+    near = [x for x in lessons() if x.number == lesson] or lessons()
+    there = ", ".join(f"{x.number}.1 to {x.exercises[-1].id}" for x in near)
+    return f'exercises are named like "02.3", and there are: {there}'
 
 
 @cache

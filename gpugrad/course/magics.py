@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from ..words import folded
+
 
 def register() -> None:
     """Make the magics known, where this is IPython."""
@@ -25,23 +27,51 @@ def kernel_cell(shell: Any, line: str, cell: str) -> None:
     from . import check
 
     name = line.strip()
-    if name[:1].isdigit():
-        check(name, cell)
-    elif not name.isidentifier():
-        raise ValueError(f"%%kernel is followed by {name!r}; give the kernel's name, or an exercise such as 02.3")
-    else:
+    if name.isidentifier():
         try:
             shell.user_ns[name] = kernel(cell, name)
         except (GpugradError, ValueError) as error:
             print(error)  # the sentences say all; a traceback of our own code only hides them
+    elif name:
+        _asked(name)
+        check(name, cell)
+    else:
+        _refuse("%%kernel stands alone; write the kernel's name behind it, or an exercise, as in %%kernel 02.3")
 
 
 def answer_cell(shell: Any, line: str, cell: str) -> None:
-    """`%%answer 09.2`: the Python text below is the answer to an exercise; its names are also yours to play with."""
+    """`%%answer 09.4`: the Python text below is the answer to an exercise; its names are also yours to play with."""
     from . import check
-    from .catalog import exercise
+    from .python_exercise import PythonExercise
 
     number = line.strip()
-    if not exercise(number).is_open(cell):
-        shell.run_cell(cell)
+    if not number:
+        _refuse("%%answer stands alone; write an exercise behind it, as in %%answer 09.4")
+    asked = _asked(number)
+    if isinstance(asked, PythonExercise) and not asked.is_open(cell):
+        ran = shell.run_cell(cell)
+        if isinstance(ran.error_in_exec, KeyboardInterrupt):  # the check would run it once more
+            print(f"{number} was not checked, as you stopped it.")
+            return
     check(number, cell)
+
+
+def _asked(number: str) -> Any:
+    """The exercise that the text of a cell answers."""
+    from .catalog import exercise
+    from .spec import Prediction
+
+    try:
+        asked = exercise(number)
+    except ValueError as error:
+        _refuse(str(error))
+    if isinstance(asked, Prediction):
+        _refuse(f'the answer to {number} is no text; give it in a plain cell, by course.check("{number}", ...)')
+    return asked
+
+
+def _refuse(said: str) -> Any:
+    """An error that Jupyter shows as a sentence, without a traceback."""
+    from IPython.core.error import UsageError
+
+    raise UsageError(folded(said)) from None

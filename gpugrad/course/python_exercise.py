@@ -28,7 +28,9 @@ class PythonExercise(Exercise):
             if not callable(names.get(self.function)):
                 return Verdict(False, f"{self.id}: define a function named {self.function}.")
             complaint = self.complaint(names[self.function])
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:  # whoever stops a check wants no verdict
+            raise
+        except BaseException as error:  # sys.exit(), say: what a student's text raises ends nobody's notebook
             return Verdict(False, f"{self.id}: {_told(error, self.id, answer)}")
         if complaint:
             return Verdict(False, f"{self.id}: {complaint}")
@@ -45,9 +47,21 @@ def namespace() -> dict[str, Any]:
     return {"np": np, "gg": gg, "F": F}
 
 
+def _no_python(line: str) -> str:
+    """What a line is that is no Python, where that shows."""
+    if line.lstrip().startswith(("%", "!", "?", "`", "~")):
+        return ". A line that begins with % or ! is Jupyter's, one with ``` Markdown's: neither is part of an answer."
+    if "__kernel" in line:
+        return ". That is OpenCL C: the answer is Python."
+    return ""
+
+
 def _told(error: BaseException, file: str, source: str) -> str:
     """The error at the answer's own line."""
-    said = f"{type(error).__name__}: {error}"
+    try:
+        said = f"{type(error).__name__}: {error}".rstrip(": ")
+    except Exception:  # an error of the student's own, and a mistake in its words
+        said = type(error).__name__
     line = error.lineno if isinstance(error, SyntaxError) else None
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename == file:
@@ -56,7 +70,11 @@ def _told(error: BaseException, file: str, source: str) -> str:
         said += ". A `...` is left in the answer: put your own in its place."
     if "unexpected keyword argument 'axis'" in said:
         said += ". A tensor's methods say dim where NumPy says axis."
+    if isinstance(error, NameError):
+        said += ". An answer runs alone: it knows np, gg, F, and what it imports and defines itself."
     lines = source.split("\n")
     if line is None or not 1 <= line <= len(lines):
         return said
+    if isinstance(error, SyntaxError):
+        said += _no_python(lines[line - 1])
     return f"line {line} raises {said}\n  {line:4d} | {lines[line - 1]}"

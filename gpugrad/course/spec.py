@@ -13,7 +13,6 @@ from .asked import same_text
 
 KINDS = ("predict", "fill in", "write a kernel", "find the bug", "make it faster", "write Python")
 MOST = 1000  # numbers of a prediction that are kept; none has so many
-MARK = "your code"  # stands in each line of a lesson that the student replaces
 
 
 @dataclass(frozen=True)
@@ -104,14 +103,15 @@ class Prediction(Exercise):
             if plain and _fits(given, wrong):
                 return Verdict(False, f"{self.id}: not what happens. {sentence}")
         if _is_text(given) != _is_text(truth) or not plain:
-            return Verdict(False, f"{self.id}: give {_form(truth)}; your answer is {shown(answer)}.")
+            mend = _mend(given, truth)
+            return Verdict(False, f"{self.id}: give {_form(truth)}; your answer is {shown(answer)}.{mend}")
         if given.shape != truth.shape:
             return Verdict(False, f"{self.id}: give {_form(truth)}; your answer is {_form(given)}.")
         if given.ndim:
             first = np.argwhere(~_same(given, truth))[0]
             place = ", ".join(map(str, first))
             return Verdict(False, f"{self.id}: not what happens; look at element {place} of your answer again.")
-        return Verdict(False, f"{self.id}: {given.item()!r} is not what happens. {_nudge(self.id)}")
+        return Verdict(False, f"{self.id}: {given.item()!r} is not what happens. {nudge(self.id)}")
 
 
 def shown(answer: Any) -> str:
@@ -154,7 +154,17 @@ def _form(a: np.ndarray) -> str:
     return f"nested lists of shape {a.shape}"
 
 
-def _nudge(number: str) -> str:
+def _mend(given: np.ndarray, truth: np.ndarray) -> str:
+    """What to change in an answer of another kind, where that shows."""
+    if _is_text(given) and not _is_text(truth):
+        return " Numbers stand without quotes."
+    if given.dtype.kind == "O" and any(each is ... for each in given.flat):
+        return " A `...` is left in it: put your own in its place."
+    return ""
+
+
+def nudge(number: str) -> str:
+    """Where to go on for those who are stuck."""
     return f'course.hint("{number}") helps.'
 
 
