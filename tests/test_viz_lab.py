@@ -23,7 +23,7 @@ from gpugrad import viz
 n = 60_000
 with gg.trace() as t:
     gg.kernel("__kernel void one(__global float *o) { int i = get_global_id(0); o[i] = i % 7; }")(
-        gg.Array.from_numpy(np.zeros(n, "f4")), global_size=n, local_size=100)
+        gg.Array.from_numpy(np.zeros(n, "f4")), global_size=n, local_size=25)
 figure = viz.stepper(t)
 figure"""
 TEN = """import numpy as np, gpugrad as gg
@@ -140,9 +140,9 @@ def test_a_work_item_whose_events_were_not_sent_is_fetched_from_the_kernel(brows
     n = 60_000
     with gg.trace() as t:
         text = "__kernel void one(__global float *o) { int i = get_global_id(0); o[i] = i % 7; }"
-        gg.kernel(text)(gg.Array.from_numpy(np.zeros(n, "f4")), global_size=n, local_size=100)
+        gg.kernel(text)(gg.Array.from_numpy(np.zeros(n, "f4")), global_size=n, local_size=25)
     figure = viz.stepper(t)
-    assert "599" not in figure.data["chunks"]  # the last group's events stay with the kernel
+    assert "2399" not in figure.data["chunks"]  # the last group's events stay with the kernel
     with shown(browser, lab, "many") as tab:
         assert sentence(tab) == figure.describe().removeprefix("Step 1 of 1: ")
         box = tab.locator(".wis .mini").bounding_box()
@@ -152,7 +152,7 @@ def test_a_work_item_whose_events_were_not_sent_is_fetched_from_the_kernel(brows
         shows(tab, figure.describe().removeprefix("Step 1 of 1: "))
         assert f"o[{n - 1}]" in sentence(tab)
         last, item, said = printed(tab).split(" ", 2)
-        assert int(last) < 599 and int(item) == n - 1 and said == figure.describe()
+        assert int(last) < 2399 and int(item) == n - 1 and said == figure.describe()
 
 
 def test_a_notebook_of_ten_figures_opens_and_stays_small(browser, lab, record_property):

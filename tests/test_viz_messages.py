@@ -92,7 +92,7 @@ def many():
     x = gg.Array.from_numpy(np.zeros(n, "f4"))
     with gg.trace() as t:
         text = "__kernel void one(__global float *o) { int i = get_global_id(0); o[i] = i % 7; }"
-        gg.kernel(text)(x, global_size=n, local_size=100)
+        gg.kernel(text)(x, global_size=n, local_size=25)
     return viz.stepper(t)
 
 

@@ -260,7 +260,8 @@ def test_large_arrays_send_only_what_was_touched_and_groups_come_when_asked_for(
     x = gg.Array.from_numpy(np.arange(n, dtype="f4"))
     t = launch(text, x, gg.Array.from_numpy(np.zeros(n, "f4")), global_size=(n,), local_size=(100,))
     figure = viz.stepper(t)
-    assert all(b["values"] is None for b in figure.data["buffers"]) and unpack(figure.data["missing"]).max() == 599
+    assert all(b["values"] is None for b in figure.data["buffers"])
+    assert unpack(figure.data["missing"]).sum() == 599  # the last: each is told by how much it is above the one before
     assert len(json.dumps(figure.data)) < 1_000_000
     sent = []
     figure.send = sent.append

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..trace.events import ATOMIC, LOAD, OUTSIDE, SKEW
 from ..trace.launch import LaunchTrace
-from .words import by_shape, pack, pack_numbers, trimmed, work_items
+from .words import by_shape, pack_integers, pack_numbers, trimmed, work_items
 
 MAX_CELLS = 20_000  # of all buffers together, and of pairs: what a page of under 1 MB holds
 MAX_PAIRS = 40_000
@@ -108,7 +108,7 @@ class Relation:
             {"name": n, "shape": list(s), "axes": list(i.axes), "note": by_shape(s), "values": pack_numbers(v)}
             for n, i, s, v in zip(names or [i.name for i in infos], infos, shapes, self.values, strict=True)
         ]
-        pairs = {"to": pack(self.to, "u4"), "at": pack(self.at, "u4"), "buffer": pack(self.buffer, "u1")}
+        pairs = {"to": pack_integers(self.to), "at": pack_integers(self.at), "buffer": pack_integers(self.buffer)}
         return {"buffers": buffers, "pairs": pairs, "atomic": self.atomic}
 
     def caption(self, where: str) -> str:

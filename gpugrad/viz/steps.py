@@ -16,6 +16,7 @@ from ..source import KINDS
 from ..trace.events import ASSIGN, ATOMIC, BARRIER, LOAD, OUTSIDE, PRIVATE, ROW, SKEW, STORE, values
 from ..trace.launch import LaunchTrace
 from .lines import kept_lines
+from .page import quoted
 from .words import (
     bracket,
     by_shape,
@@ -23,7 +24,6 @@ from .words import (
     listed,
     num,
     numbers,
-    pack,
     pack_integers,
     pack_numbers,
     trimmed,
@@ -34,7 +34,7 @@ VERB = {"load": "reads", "store": "writes", "atomic": "updates", "assign": "sets
 FLOATS = ("float", "double", "half")
 MAX_CELLS = 40_000  # of a buffer whose contents are sent; of larger ones only what was touched is known
 CLAMPED = 128  # a bit beside OUTSIDE: the index is so far out that the event holds only the largest there is
-MAX_EVENTS = 50_000  # sent at once; the rest group by group, when somebody looks there
+MAX_TEXT = 750_000  # characters of arrays and events sent at once; the rest group by group, when somebody looks there
 
 
 @dataclass
@@ -61,15 +61,15 @@ def outer(step: Step) -> str:
 
 
 class Steps:
-    """A launch as steps. `lead` and `title` head the figure."""
+    """A launch as steps, for a figure of this name."""
 
-    def __init__(self, launch: LaunchTrace) -> None:
+    def __init__(self, launch: LaunchTrace, function: str = "stepper") -> None:
         self.t = launch
         c = launch.columns
         if not len(c):
             raise ValueError(
-                f"stepper: the launch of {launch.kernel} holds no events: its work-items touched no memory, or none of "
-                "them was recorded (groups=, work_items=)"
+                f"{function}: the launch of {launch.kernel} holds no events: its work-items touched no memory, or none "
+                "of them was recorded (groups=, work_items=)"
             )
         wrong = np.isin(c.kind, (ROW, PRIVATE)) & (c.flags & OUTSIDE != 0)
         keep = np.flatnonzero((c.kind <= BARRIER) | (c.kind == ASSIGN) | wrong)
@@ -77,6 +77,9 @@ class Steps:
         self.c = c.take(order)
         self.value = self._values()
         self.ends = np.searchsorted(self.c.item, np.arange(self.items + 1))
+        self.by_group = np.argsort(self.c.group, kind="stable")
+        self.groups = self.c.group[self.by_group]
+        self.seen: tuple[int, list[Step]] = -1, []  # the work-item that was looked at last
 
     def _values(self) -> np.ndarray:
         """Each event's value as its buffer's type has it: an atomic on the bits of a float is a float again."""
@@ -139,6 +142,11 @@ class Steps:
 
     def of(self, item: int) -> list[Step]:
         """The steps of a work-item, in its own order."""
+        if self.seen[0] != item:
+            self.seen = item, self._steps(item)
+        return self.seen[1]
+
+    def _steps(self, item: int) -> list[Step]:
         out: list[Step] = []
         known: dict[str, float] = {}
         reads: list[Step] = []
@@ -160,12 +168,12 @@ class Steps:
             step = Step(
                 kind, site, int(self.c.buffer[row]), [self.element(row)], [value], int(self.c.phase[row]), fault, seq
             )
-            step.reads, step.was = reads, known.get(name) if kind == "assign" else None
             if kind == "load":
-                reads = [*reads, step]
+                reads.append(step)
             else:
-                reads = []
+                step.reads, reads = reads, []
             if kind == "assign":
+                step.was = known.get(name)
                 known[name] = value
             step.before = dict(known)
             out.append(step)
@@ -263,7 +271,8 @@ class Steps:
             return f"{who} {verb} an address that is in no buffer. {end}"
         name, n = self.t.buffers[step.buffer].name, self.size(step.buffer)
         if step.fault & OUTSIDE:
-            return f"{who} {verb} {name}[{outer(step)}], but {name} has {counted(n, 'element')} (0 to {n - 1}). {end}"
+            which = f" (0 to {n - 1})" if n else ""
+            return f"{who} {verb} {name}[{outer(step)}], but {name} has {counted(n, 'element')}{which}. {end}"
         return f"{who} {verb} {name} at a misaligned address. {end}"
 
     def _overflow(self, step: Step) -> str:
@@ -281,24 +290,24 @@ class Steps:
 
     def data(self, title: str, lead: str, where: str) -> dict[str, Any]:
         t, g = self.t, self.sizes
-        few = len(self.c) <= MAX_EVENTS
-        groups = sorted(set(self.c.group.tolist()))
-        held: dict[int, None] = {}
-        room = MAX_EVENTS
-        for group in groups:
-            count = int((self.c.group == group).sum())
-            if few or count <= room or not held:
-                held[group] = None
-                room -= count
-        return {
+        head = {
             "title": title, "lead": lead, "caption": self.caption(where), "source": t.source,
             "keep": kept_lines(t), "kernel": t.kernel, "global": g[0], "local": g[1], "groups": g[2],
             "sites": [self.site(i) for i in range(len(t.sites))],
             "buffers": [self.buffer(b) for b in range(len(t.buffers))],
-            "does": pack(self.does, "u1"), "chunks": {str(k): self.chunk(k) for k in held},
-            "missing": pack_integers(np.array([g for g in groups if g not in held], "i8")),
-            "left_out": t.left_out,
+            "does": pack_integers(self.does), "left_out": t.left_out,
         }  # fmt: skip
+        room = MAX_TEXT - len(quoted(head))
+        groups = np.unique(self.groups).astype("i8")
+        chunks: dict[str, dict[str, Any]] = {}
+        for group in groups.tolist():
+            chunk = self.chunk(group)
+            room -= len(quoted(chunk))
+            if chunks and room < 0:
+                break
+            chunks[str(group)] = chunk
+        missing = np.diff(groups[len(chunks) :], prepend=0)  # each by how much it is above the one before
+        return {**head, "chunks": chunks, "missing": pack_integers(missing)}
 
     def site(self, i: int) -> dict[str, Any]:
         """A place of the source; `data`: what it assigns is no index, so that it is a step of its own."""
@@ -332,7 +341,8 @@ class Steps:
 
     def chunk(self, group: int) -> dict[str, Any]:
         """The events of one group, work-item after work-item."""
-        rows = np.flatnonzero(self.c.group == group)
+        first, last = np.searchsorted(self.groups, [group, group + 1])
+        rows = self.by_group[first:last]
         c = self.c.take(rows)
         sizes = np.array([*self.t.element_sizes, 1])[c.buffer]
         items, counts = np.unique(c.item, return_counts=True)

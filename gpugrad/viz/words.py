@@ -22,10 +22,13 @@ def pack(values: Any, dtype: str) -> dict[str, str]:
 
 
 def pack_integers(values: np.ndarray) -> dict[str, Any]:
-    """Integers in the narrowest type that holds them; of equal ones, one and how many."""
+    """Integers in the narrowest type that holds them; of equal ones, one and how many, of long runs each once."""
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
     if low == high:
         return {"type": "i4", "fill": low, "length": len(values)}
+    ends = np.append(np.flatnonzero(np.diff(values)) + 1, len(values))
+    if 8 * len(ends) < len(values):
+        return {**pack_integers(values[ends - 1]), "runs": pack(np.diff(ends, prepend=0), "u4")}
     for dtype in ("u1", "i1", "u2", "i2"):
         if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
             return pack(values, dtype)
@@ -33,15 +36,21 @@ def pack_integers(values: np.ndarray) -> dict[str, Any]:
 
 
 def unpack(packed: dict[str, Any]) -> np.ndarray:
+    if "runs" in packed:
+        each = {name: packed[name] for name in packed if name != "runs"}
+        return np.repeat(unpack(each), unpack(packed["runs"]))
     if "fill" in packed:
         return np.full(packed["length"], packed["fill"], packed["type"])
     return np.frombuffer(base64.b64decode(packed["data"]), "<" + packed["type"])
 
 
-def pack_numbers(values: np.ndarray) -> dict[str, str]:
-    """Values of any type: as float32 where that holds them all exactly, else as float64."""
+def pack_numbers(values: np.ndarray) -> dict[str, Any]:
+    """Values of any type: as small integers, or as float32, where that holds them all exactly, else as float64."""
     with np.errstate(over="ignore", invalid="ignore"):
         wide = np.asarray(values).astype("f8").reshape(-1)
+        small = (np.abs(wide) < 2**15) & (np.rint(wide) == wide) & ~(np.signbit(wide) & (wide == 0))
+        if small.all():
+            return pack_integers(wide.astype("i4"))
         narrow = wide.astype("f4")
         exact = np.array_equal(narrow.astype("f8"), wide, equal_nan=True)
     return pack(narrow, "f4") if exact else pack(wide, "f8")

@@ -33,6 +33,14 @@ const ARRAYS = {
 /** An array as Python packs it: {type, data}, little-endian and in base64, so that NaN and infinity survive. */
 export function unpack(packed) {
   if (packed == null) return null;
+  if (packed.runs != null) {
+    const each = unpack({ ...packed, runs: null });
+    const runs = unpack(packed.runs);
+    const all = new each.constructor(runs.reduce((a, b) => a + b, 0));
+    let at = 0;
+    runs.forEach((n, k) => all.fill(each[k], at, (at += n)));
+    return all;
+  }
   if (packed.fill != null) return new ARRAYS[packed.type](packed.length).fill(packed.fill);
   const text = atob(packed.data);
   const bytes = new Uint8Array(text.length);

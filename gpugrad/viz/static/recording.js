@@ -56,10 +56,14 @@ function stepsOf(w, c, from, to, sites) {
       continue;
     }
     nth[sid] = (nth[sid] ?? -1) + 1;
-    const s = { k: site.kind, site, sid, w, n: out.length, nth: nth[sid], reads, fresh };
+    const s = { k: site.kind, site, sid, w, n: out.length, nth: nth[sid], reads: [], fresh };
     Object.assign(s, { b: c.buffer[e], i: [c.index[e]], v: [v], phase: c.phase[e], fault: c.fault[e] });
     s.was = site.kind === "assign" ? env[site.name] : null;
-    reads = site.kind === "load" ? [...reads, s] : [];
+    if (site.kind === "load") reads.push(s);
+    else {
+      s.reads = reads;
+      reads = [];
+    }
     fresh = [];
     if (site.kind === "assign") {
       env[site.name] = v;
@@ -74,7 +78,11 @@ function stepsOf(w, c, from, to, sites) {
 
 /** Everything that is known of a launch. `add` takes the events of a group that come later. */
 export function recording(d) {
-  const missing = new Set(unpack(d.missing));
+  const missing = new Set();
+  unpack(d.missing).reduce((before, step) => {
+    missing.add(before + step); // each by how much it is above the one before
+    return before + step;
+  }, 0);
   const names = numbering(d.global, d.local, d.groups);
   const chunks = new Map();
   const spans = new Map();

@@ -39,7 +39,8 @@ function fault(s, who, bufs) {
   if (s.b < 0) return say(who, bad, ` an address that is in no buffer. ${end}`);
   const { name, size } = bufs[s.b];
   if (!(s.fault & 1)) return say(who, bad, ` ${name} at a misaligned address. ${end}`);
-  const many = `, but ${name} has ${counted(size, "element")} (0 to ${size - 1}). ${end}`;
+  const which = size ? ` (0 to ${size - 1})` : "";
+  const many = `, but ${name} has ${counted(size, "element")}${which}. ${end}`;
   return say(who, bad, " ", { code: `${name}[${outer(s)}]` }, many);
 }
 
