@@ -58,7 +58,7 @@ def test_the_browser_gets_the_device_s_numbers():
     figure = viz.im2col(padding=1, stride=2)
     data = json.loads(json.dumps(figure.data, allow_nan=False))
     x, col = (unpack(b["values"]) for b in data["buffers"])
-    reference = gg.kernels.im2col(gg.Array.from_numpy(x.reshape(1, 2, 5, 5)), 3, 2, 1).numpy()
+    reference = gg.kernels.im2col(gg.Array.from_numpy(x.reshape(1, 2, 5, 5).astype("f4")), 3, 2, 1).numpy()
     np.testing.assert_array_equal(col, reference.reshape(-1))
     assert data["params"]["stride"] == 2 and len(json.dumps(data)) < 20_000
 
@@ -188,6 +188,8 @@ HUGE = {
     "pooling": lambda: viz.pooling(np.zeros((1, 1, 1000, 1000), "f4")),
     "a result": lambda: viz.broadcasting(np.zeros((1000, 1)), np.zeros((1, 1000))),
     "filters": lambda: viz.conv2d().choose(kernel=10**6),
+    "padding": lambda: viz.im2col(padding=1000),
+    "padding of a convolution": lambda: viz.conv2d(padding=10_000),
 }
 
 

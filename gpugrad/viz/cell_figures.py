@@ -8,11 +8,11 @@ import numpy as np
 
 from .. import kernels
 from ..array import Array
-from ..autograd.tensor import Tensor
 from ..kernels.broadcast import broadcast_shape
-from ..kernels.geometry import Pair, window
+from ..kernels.checks import check_float, check_same
+from ..kernels.geometry import Pair, pooled_in, window, windows_in
 from ..trace import trace
-from .map_figure import CellFigure, array_of, digits, pair_text, side
+from .map_figure import CellFigure, array_of, digits, pair_text
 from .relation import Relation, check_room
 from .words import by_shape
 
@@ -38,23 +38,26 @@ class Pooling(CellFigure):
         super().__init__(params)
 
     def compute(self, params: dict[str, Any]) -> dict[str, Any]:
-        check_room("pooling", self.x.shape)
+        check_float("pooling", "x", self.x)
+        w = window("pooling", params["kernel"], params["stride"], params["padding"], 1)
+        N, C, H, W = self.x.shape
+        check_room("pooling", self.x.shape, (N, C, *pooled_in("pooling", (H, W), w, ceil_mode=False)))
         run = kernels.max_pool2d if params["kind"] == "max" else kernels.avg_pool2d
         with trace(kernels=f"{params['kind']}_pool_window") as t:
             run(self.x, params["kernel"], params["stride"], params["padding"], variant="window")
         (launch,) = t.launches
         self.relation = Relation(launch, ("x",), "out")
         self.names, self.shapes = ["x", "out"], [launch.buffer(n).shape for n in ("x", "out")]
-        w = window_of(launch.args, same=True)
-        self.does = "the largest of them" if params["kind"] == "max" else f"their sum, divided by {w['KH'] * w['KW']}"
+        drawn = window_of(launch.args, same=True)
+        self.does = "the largest of them" if params["kind"] == "max" else f"their sum, divided by {w.KH * w.KW}"
         data = self.cells_data(
             "Pooling: one number for each window",
             "A window moves over each channel; of what it sees, one number is kept. Point at a cell on either side.",
-            window=w,
+            window=drawn,
         )
         for b in data["buffers"]:
             b["axes"] = ["N", "C", "H", "W"]
-        data["buffers"][0]["pad"] = [w["PH"], w["PW"]]
+        data["buffers"][0]["pad"] = [w.PH, w.PW]
         data["buffers"][1]["tall"] = True
         return data
 
@@ -134,7 +137,8 @@ class Conv2d(CellFigure):
     )  # fmt: skip
 
     def __init__(self, x: Array | None, weight: Array | None, params: dict[str, Any]) -> None:
-        self.x = x if x is not None else digits((1, 2, 5, 5), 3)
+        C, KH, KW = (2, 1, 1) if weight is None else weight.shape[1:]
+        self.x = x if x is not None else digits((1, C, max(5, KH), max(5, KW)), 3, weight)
         self.weight = weight
         if weight is not None:
             self.controls = tuple(c for c in self.controls if c["key"] != "kernel")
@@ -145,12 +149,14 @@ class Conv2d(CellFigure):
         w = window("conv2d", k, *geometry.values())  # says what is wrong with them
         size = (2, self.x.shape[1], w.KH, w.KW) if self.weight is None else self.weight.shape
         check_room("conv2d", self.x.shape, size)
-        x, weight = self.x, self.weight if self.weight is not None else filters(size)
+        N, _, H, W = self.x.shape
+        check_room("conv2d", self.x.shape, size, (N, size[0], *windows_in("conv2d", (H, W), w)))
+        x, weight = self.x, self.weight if self.weight is not None else filters(size, self.x)
         name, inputs, self.does = RESULTS[params["shows"]]
         with trace(kernels=name) as t:
             y = kernels.conv2d(x, weight, **geometry, variant="direct")
             if params["shows"] != "y":
-                dy = digits(y.shape, 8)
+                dy = digits(y.shape, 8, y)
             if params["shows"] == "dx":
                 kernels.conv2d_backward_input(x.shape, weight, dy, **geometry, variant="direct")
             elif params["shows"] == "dweight":
@@ -181,9 +187,9 @@ class Conv2d(CellFigure):
         )
 
 
-def filters(shape: tuple[int, ...]) -> Array:
-    """Small whole weights, negative ones too."""
-    return Array.from_numpy(np.random.default_rng(9).integers(-2, 3, shape).astype("f4"))
+def filters(shape: tuple[int, ...], like: Array) -> Array:
+    """Small whole weights, negative ones too, of the type of `like`."""
+    return Array.from_numpy(np.random.default_rng(9).integers(-2, 3, shape).astype(like.dtype))
 
 
 def pooling(x: Any = None, kernel_size: int | Pair = 2, stride: int | Pair | None = None, padding: int | Pair = 0, *,
@@ -197,9 +203,9 @@ def pooling(x: Any = None, kernel_size: int | Pair = 2, stride: int | Pair | Non
     if kind not in ("max", "avg"):
         raise ValueError(f"pooling: kind is {kind!r}; it is 'max' or 'avg'")
     given = digits((1, 1, 6, 6), 7) if x is None else array_of("pooling", "x", x, 4)
-    kernel = side(kernel_size)
-    params = {"kind": kind, "kernel": kernel, "stride": side(kernel if stride is None else stride)}
-    return Pooling(given, {**params, "padding": side(padding)})
+    stride = kernel_size if stride is None else stride
+    window("pooling", kernel_size, stride, padding, 1)  # says what is wrong with them
+    return Pooling(given, {"kind": kind, "kernel": kernel_size, "stride": stride, "padding": padding})
 
 
 def broadcasting(x: Any = None, y: Any = None, op: str = "add") -> Broadcasting:
@@ -215,15 +221,10 @@ def broadcasting(x: Any = None, y: Any = None, op: str = "add") -> Broadcasting:
         return Broadcasting(None, {"shapes": "column and row", "op": op})
     if x is None or y is None:
         raise ValueError(f"broadcasting: {'x' if x is None else 'y'} is missing; give both x and y, or neither")
-    given = []
-    for name, value in (("x", x), ("y", y)):
-        a = value.array if isinstance(value, Tensor) else value
-        ndim = len(np.shape(a)) if not isinstance(a, Array) else len(a.shape)
-        if ndim > 4:
-            raise ValueError(f"broadcasting: {name} has {ndim} axes; the picture has room for 4")
-        given.append(array_of("broadcasting", name, value, ndim))
+    given = array_of("broadcasting", "x", x, None), array_of("broadcasting", "y", y, None)
+    check_same("broadcasting", x=given[0], y=given[1])
     broadcast_shape("broadcasting", *[a.shape for a in given])  # says where they do not fit
-    return Broadcasting((given[0], given[1]), {"op": op})
+    return Broadcasting(given, {"op": op})
 
 
 def conv2d(x: Any = None, weight: Any = None, stride: int | Pair = 1, padding: int | Pair = 0,
@@ -237,6 +238,7 @@ def conv2d(x: Any = None, weight: Any = None, stride: int | Pair = 1, padding: i
         raise ValueError(f"conv2d: shows is {shows!r}; it is one of {', '.join(RESULTS)}")
     image = None if x is None else array_of("conv2d", "x", x, 4)
     filter_ = None if weight is None else array_of("conv2d", "weight", weight, 4)
-    kernel = side(kernel_size) if filter_ is None else side((filter_.shape[2], filter_.shape[3]))
-    params = {"shows": shows, "kernel": kernel, "stride": side(stride), "padding": side(padding)}
-    return Conv2d(image, filter_, {**params, "dilation": side(dilation)})
+    kernel = kernel_size if filter_ is None else filter_.shape[2:]
+    window("conv2d", kernel, stride, padding, dilation)  # says what is wrong with them
+    params = {"shows": shows, "kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation}
+    return Conv2d(image, filter_, params)

@@ -25,7 +25,7 @@ class Digit(Figure):
     """`image` is what is on the pad now, (28, 28) bytes."""
 
     _esm = script("network.js", "digit.js")
-    choice = traitlets.Int(7).tag(sync=True)
+    choice = traitlets.Int(7, min=0, max=9).tag(sync=True)
     position = ("choice",)
 
     def __init__(self, model: Any, examples: np.ndarray, choice: int) -> None:
@@ -106,7 +106,7 @@ def digit(model: Any = None, choice: int = 7) -> Digit:
     choice: the recorded test digit to begin with, 0 to 9. `.look(image)` puts an image on the pad. A page that
     `save` writes knows the ten recorded digits; drawing needs the device.
     """
-    if not (isinstance(choice, int) and not isinstance(choice, bool) and 0 <= choice <= 9):
+    if not (isinstance(choice, (int, np.integer)) and not isinstance(choice, bool) and 0 <= choice <= 9):
         raise ValueError(f"digit: choice is {choice!r}; it is a digit, 0 to 9")
     model = course_cnn(pretrained=True) if model is None else model
     check_network("digit", model)

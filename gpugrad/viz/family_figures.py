@@ -176,8 +176,9 @@ def gemm(a: Any = None, b: Any = None, *, variant: str = "tiled") -> Gemm:
     "naive", "tiled" or "blocked"; below the picture stand the loads from global memory of each. ValueError where the
     shapes do not fit.
     """
-    left = digits((6, 20), 1) if a is None else array_of("gemm", "a", a, 2)
-    right = digits((left.shape[1], 5), 2) if b is None else array_of("gemm", "b", b, 2)
+    right = None if b is None else array_of("gemm", "b", b, 2)
+    left = digits((6, 20 if right is None else right.shape[0]), 1, right) if a is None else array_of("gemm", "a", a, 2)
+    right = digits((left.shape[1], 5), 2, left) if right is None else right
     if left.shape[1] != right.shape[0]:
         raise ValueError(f"gemm: a is {left.shape} and b {right.shape}; a's columns must be as many as b's rows")
     small("gemm", left, right)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import itertools
+import operator
 import re
 import string
 import urllib.parse
@@ -16,6 +17,7 @@ import numpy as np
 from ..errors import GpugradError
 from ..serialize import write_whole
 from .page import fragment, page, quoted, style
+from .words import by_shape
 
 try:
     import anywidget
@@ -88,10 +90,10 @@ class Figure(anywidget.AnyWidget):
         if not isinstance(path, (str, Path)) or "\0" in str(path):
             raise TypeError(f"save: path is {path!r}; give the name of a file that ends in .html")
         path = Path(path)
-        if path.suffix not in (".html", ".htm"):
+        if path.suffix.lower() not in (".html", ".htm"):
             raise ValueError(f"save: path is {str(path)!r}; a figure is saved as a page, so end it in .html")
         name = re.sub(r"\W+", "-", path.stem)
-        write_whole(path, page(self.data["title"], self.fragment(f"figure-{name}")).encode())
+        write_whole(path, page(self.data["title"], self.fragment(f"figure-{name}")).encode(errors="replace"))
         return path
 
 
@@ -118,13 +120,18 @@ class Explorer(Figure):
 
     def show(self, params: dict[str, Any]) -> dict[str, Any]:
         params = {key: plain(value) for key, value in params.items()}
-        data = self.compute(params)
+        held = dict(self.__dict__)
+        try:
+            data = self.compute(params)
+        except BaseException:
+            self.__dict__.update(held)  # what is drawn is still what was computed before
+            raise
         self.params = params
         return {**data, "params": params, "controls": list(self.controls)}
 
     def choose(self, **changes: Any) -> None:
         """Change options, as the buttons do: `figure.choose(stride=2)`. ValueError where they do not fit together."""
-        known = {c["key"]: [o[0] if isinstance(o, list) else o for o in c["options"]] for c in self.controls}
+        known = {c["key"]: values_of(c) for c in self.controls}
         unknown = set(changes) - set(known)
         if unknown:
             raise ValueError(
@@ -132,7 +139,7 @@ class Explorer(Figure):
             )
         for key, value in changes.items():
             names = [o for o in known[key] if isinstance(o, str)]  # of numbers any goes that the kernel takes
-            if names and value not in names:
+            if names and not (isinstance(value, str) and value in names):
                 raise ValueError(f"{self.function}: {key} is {value!r}; it is one of {', '.join(names)}")
         self.data = self.show({**self.params, **changes})
 
@@ -147,7 +154,7 @@ class Explorer(Figure):
     def state(self) -> dict[str, Any]:
         held, own = dict(self.__dict__), self.params
         store: dict[str, Any] = {}
-        room = PAGE_LIMIT
+        room = PAGE_LIMIT - len(quoted(self.data))
         for params in self._variations():
             try:
                 data = {**self.compute(params), "params": params, "controls": list(self.controls)}
@@ -156,14 +163,14 @@ class Explorer(Figure):
             room -= len(quoted(data))
             if room < 0:
                 break
-            store["|".join(str(params[c["key"]]) for c in self.controls)] = data
+            store["|".join(written(params[c["key"]]) for c in self.controls)] = data
         self.__dict__.update(held)
         self.params = own
         return {**super().state(), "store": store}
 
     def _variations(self) -> Iterator[dict[str, Any]]:
         """The options as they stand with one changed, then all combinations of `spread`."""
-        values = {c["key"]: [o[0] if isinstance(o, list) else o for o in c["options"]] for c in self.controls}
+        values = {c["key"]: values_of(c) for c in self.controls}
         yield self.params
         for key, options in values.items():
             for value in options:
@@ -176,20 +183,37 @@ class Explorer(Figure):
                 yield {**self.params, **changed}
 
 
-PAGE_LIMIT = 700_000  # characters of a page for what its options give
+PAGE_LIMIT = 850_000  # characters of a page for what it shows and what its options give
 
 
 def plain(value: Any) -> Any:
-    """NumPy's numbers as Python's, which JSON knows."""
+    """An option as JSON knows it: whole numbers of any kind as Python's, a pair as a tuple, of equal ones as one."""
     if isinstance(value, (list, tuple)):
-        return type(value)(plain(v) for v in value)
-    return value.item() if isinstance(value, np.generic) else value
+        each = tuple(plain(v) for v in value)
+        return each[0] if len(each) == 2 and each[0] == each[1] else each
+    if isinstance(value, (bool, str)):
+        return value
+    try:
+        return operator.index(value)
+    except TypeError:
+        return value.item() if isinstance(value, np.generic) else value
+
+
+def written(value: Any) -> str:
+    """An option's value as the browser writes it."""
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def values_of(control: dict[str, Any]) -> list[Any]:
+    """What a control can be set to, without the texts of its buttons."""
+    return [plain(o[0]) if isinstance(o, list) else o for o in control["options"]]
 
 
 def with_current(control: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
-    """A control that offers the current value too; JSON knows lists, not tuples."""
+    """A control that offers the current value too."""
     options = list(control["options"])
     current = params[control["key"]]
-    if current not in [o[0] if isinstance(o, list) else o for o in options]:
-        options = sorted([*options, current]) if isinstance(current, int) else [*options, current]
+    if current not in values_of(control):
+        pair = [list(current), by_shape(current)] if isinstance(current, tuple) else current
+        options = sorted([*options, current]) if isinstance(current, int) else [*options, pair]
     return {**control, "options": options}

@@ -10,12 +10,14 @@ from ..autograd.function import Node
 from ..autograd.tensor import Tensor
 from ..nn import Module
 from .figure import Figure
-from .graph_layout import HEIGHT, WIDTH, layered
+from .graph_layout import HEIGHT, WIDTH, layered, layers
 from .page import script
 from .still import INK, LINE, MUTED, PAPER, drawing, text
 from .words import by_shape, num
 
 MOST = 800  # operations in a picture
+MOST_LEAVES = 1600
+MOST_PASSES = 40_000  # places where edges pass between boxes: more than a page of 1 MB holds
 LEAD = (
     "Each box is an operation that was recorded, or a leaf that wants a gradient; below stands what was made from "
     "those above. Backward goes up. Point at a box to see what it holds; drag to move, buttons to zoom."
@@ -53,6 +55,13 @@ class Graph(Figure):
 
     def read(self) -> dict[str, Any]:
         self.boxes, needs = self._boxes()
+        at = layers(needs)
+        passes = sum(at[i] - at[j] - 1 for i, before in enumerate(needs) for j in set(before))
+        if passes > MOST_PASSES:
+            raise ValueError(
+                f"graph: the edges behind this tensor pass {passes:,} layers of boxes; the picture has room for "
+                f"{MOST_PASSES:,}. Give an earlier tensor"
+            )
         spots, lanes, size = layered(needs)
         boxes = [{**box, "x": x, "y": y} for box, (x, y) in zip(self.boxes, spots, strict=True)]
         edges = sorted((j, i) for i, before in enumerate(needs) for j in set(before))
@@ -64,6 +73,12 @@ class Graph(Figure):
     def _boxes(self) -> tuple[list[dict[str, Any]], list[list[int]]]:
         """Leaves and operations, each behind all that it needs."""
         nodes = reached(self.tensor.grad_fn)
+        leaves = len({id(e) for n in nodes for e in n.edges if e is not None and not isinstance(e, tuple)})
+        if leaves > MOST_LEAVES:
+            raise ValueError(
+                f"graph: {leaves:,} leaves lie behind this tensor; the picture has room for {MOST_LEAVES:,}. Give an "
+                "earlier one"
+            )
         values = kept(nodes)
         boxes: list[dict[str, Any]] = []
         needs: list[list[int]] = []
@@ -163,7 +178,8 @@ def graph(tensor: Tensor, names: Module | Mapping[str, Tensor] | None = None) ->
     """The operations that made a tensor, with shapes, values and gradients on pointing, before and after backward.
 
     tensor: a result with a history (requires_grad). names: a module, or {name: tensor}, to call the leaves by their
-    names. `.refresh()` reads the graph again after backward. ValueError beyond 800 operations.
+    names. `.refresh()` reads the graph again after backward. ValueError beyond 800 operations or 1,600 leaves, or
+    where more edges than the picture has room for pass other boxes.
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"graph: tensor is {type(tensor).__name__}; give a gpugrad tensor")
@@ -171,5 +187,10 @@ def graph(tensor: Tensor, names: Module | Mapping[str, Tensor] | None = None) ->
         raise ValueError("graph: the tensor has no history: nothing it was made from wants a gradient (requires_grad)")
     if names is not None and not isinstance(names, (Module, Mapping)):
         raise TypeError(f"graph: names is {type(names).__name__}; give a module, or {{name: tensor}}")
-    pairs = names.named_parameters() if isinstance(names, Module) else (names or {}).items()
+    pairs = list(names.named_parameters() if isinstance(names, Module) else (names or {}).items())
+    for name, t in pairs:
+        if not isinstance(name, str) or not isinstance(t, Tensor):
+            raise TypeError(
+                f"graph: names has {type(name).__name__}: {type(t).__name__} in it; give a text and the tensor it names"
+            )
     return Graph(tensor, {id(t): name for name, t in pairs})

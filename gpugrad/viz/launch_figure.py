@@ -116,11 +116,14 @@ def stepper(launch: LaunchTrace | Trace | Report, *, title: str | None = None, l
     """Any recorded launch, a step at a time: the source with the running expression marked, the buffers as grids.
 
     launch: `t.launches[i]` of `with gg.trace() as t:`, a trace of one launch, or a report on one. Record
-    with `watch="*"` to see private variables too. Large arrays are cropped, and events beyond 50,000 are fetched when
-    you choose a work-item of their group. `.work_item` and `.step` hold where you are, `.describe()` says it in words,
-    `.save("page.html")` writes a page that works without a kernel. ValueError if the launch holds no events.
+    with `watch="*"` to see private variables too. Large arrays are cropped, and events beyond some 50,000 are fetched
+    when you choose a work-item of their group. `.work_item` and `.step` hold where you are, `.describe()` says it in
+    words, `.save("page.html")` writes a page that works without a kernel. ValueError if the launch holds no events.
     """
     launch = one_launch("stepper", launch)
+    for name, text in (("title", title), ("lead", lead)):
+        if text is not None and not isinstance(text, str):
+            raise TypeError(f"stepper: {name} is {text!r}; give a text")
     file = launch.file if launch.file and not launch.file.startswith("<") else "your own text"
     lead = lead or (
         f"One launch of {launch.kernel}, from {file}, as it was recorded. Choose a work-item and follow what it reads, "

@@ -47,7 +47,7 @@ class CellFigure(MapFigure):
 
     def describe(self) -> str:
         r, last = self.relation, len(self.names) - 1
-        pos = min(self.pos, int(np.prod(self.shapes[last])) - 1)
+        pos = min(int(self.pos), int(np.prod(self.shapes[last])) - 1)
         found = r.sources(pos)
         head = f"{self.cell(last, pos)} is written"
         if not found:
@@ -76,8 +76,11 @@ class CellFigure(MapFigure):
         return {**data, "map": "cells", "does": self.does, "title": title, "lead": lead, "caption": caption, **extra}
 
 
-def array_of(function: str, name: str, value: Any, ndim: int) -> Array:
-    """What a user gives as an image or a matrix (a tensor, an Array, or what NumPy takes), on the device."""
+def array_of(function: str, name: str, value: Any, ndim: int | None) -> Array:
+    """What a user gives as an image or a matrix (a tensor, an Array, or what NumPy takes), on the device.
+
+    It has `ndim` axes, or where that is None at most 4.
+    """
     if isinstance(value, Tensor):
         value = value.array
     if not isinstance(value, Array):
@@ -88,24 +91,30 @@ def array_of(function: str, name: str, value: Any, ndim: int) -> Array:
         if numbers.dtype.kind not in "biuf":
             held = "" if numbers.dtype == object else f" of {numbers.dtype}"
             raise TypeError(f"{function}: {name} is {type(value).__name__}{held}; give an array of real numbers")
-        value = Array.from_numpy(numbers.astype("f4"))
-    if len(value.shape) != ndim:
-        raise ValueError(f"{function}: {name} has shape {value.shape}; it needs {ndim} axes")
+        with np.errstate(over="ignore"):
+            single = numbers.astype("f4")
+        if (lost := np.isinf(single) & np.isfinite(numbers)).any():
+            raise ValueError(
+                f"{function}: {name} holds {num(numbers[lost][0])}, which is too large for float32; give smaller "
+                "numbers, or gg.tensor(..., dtype=gg.float64)"
+            )
+        value = Array.from_numpy(single)
+    axes = len(value.shape)
+    if ndim is None and axes > 4:
+        raise ValueError(f"{function}: {name} has {axes} axes; the picture has room for 4")
+    if ndim is not None and axes != ndim:
+        raise ValueError(
+            f"{function}: {name} has shape {value.shape}; it needs {ndim} {'axis' if ndim == 1 else 'axes'}"
+        )
     if 0 in value.shape:
         raise ValueError(f"{function}: {name} has shape {value.shape}, with no elements: there is nothing to draw")
     return value
 
 
-def digits(shape: tuple[int, ...], seed: int) -> Array:
-    """Small whole numbers, the same in every run: easy to follow with the eye."""
-    return Array.from_numpy(np.random.default_rng(seed).integers(0, 10, shape).astype("f4"))
-
-
-def side(value: int | Pair) -> int | Pair:
-    """A pair of equal numbers as one number."""
-    if isinstance(value, (tuple, list)) and len(value) == 2 and value[0] == value[1]:
-        return int(value[0])
-    return value
+def digits(shape: tuple[int, ...], seed: int, like: Array | None = None) -> Array:
+    """Small whole numbers, the same in every run: easy to follow with the eye. Of the type of `like`."""
+    dtype = "f4" if like is None else like.dtype
+    return Array.from_numpy(np.random.default_rng(seed).integers(0, 10, shape).astype(dtype))
 
 
 def pair_text(value: int | Pair) -> str:

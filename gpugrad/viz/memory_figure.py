@@ -37,7 +37,10 @@ class Memory(Figure):
         self.launch = launch
         found = places(launch)
         if not found:
-            raise ValueError(f"memory: the launch of {launch.kernel} holds no access to global or local memory")
+            raise ValueError(
+                f"memory: the launch of {launch.kernel} holds no access to global or local memory: its work-items "
+                "touched none, only outside of it, or none of them was recorded (groups=, work_items=)"
+            )
         self.places = [self._place(m, rows) for m, rows in zip(memory_use(launch), found, strict=True)]
         size = by_shape(trimmed(launch.local_size))
         data = {

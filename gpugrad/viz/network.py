@@ -18,9 +18,12 @@ def check_network(function: str, model: Any) -> None:
     if not isinstance(model, nn.Sequential):
         raise TypeError(f"{function}: model is {type(model).__name__}; give a nn.Sequential, whose layers can be shown")
     try:
-        out = layers(model, np.zeros((28, 28), "u1"))[-1][1]
+        found = layers(model, np.zeros((28, 28), "u1"))
     except (ValueError, TypeError) as error:
         raise ValueError(f"{function}: the model does not take an image of shape (1, 1, 28, 28): {error}") from error
+    if not found:
+        raise ValueError(f"{function}: the model has no layer that computes; it must give 10 numbers for a digit")
+    out = found[-1][1]
     if out.size != 10:
         raise ValueError(f"{function}: the model gives {out.size} numbers for a digit; it must give 10")
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import traitlets
 
+from ..kernels.checks import integer
 from ..trace.events import ATOMIC, STORE
 from ..trace.launch import LaunchTrace
 from ..trace.report import Report
@@ -38,7 +39,7 @@ class Race(Figure):
 
     def __init__(self, report: Report) -> None:
         self.report, self.launch = report, report.launch
-        self.steps = Steps(self.launch)
+        self.steps = Steps(self.launch, "race")
         self.races = [RacePairs(self.steps, f) for f in report if f.kind == "data race" and len(f.events) == 2]
         if not self.races:
             raise ValueError(f"race: the report on {self.launch.kernel} holds no data race; it says: {report}")
@@ -152,5 +153,8 @@ def race(report: Report | LaunchTrace | Any, number: int = 0) -> Race:
     if not isinstance(report, Report):
         report = one_launch("race", report).report()
     figure = Race(report)
+    number, last = integer("race", "number", number, 0), len(figure.races) - 1
+    if number > last:
+        raise ValueError(f"race: number is {number}; the report holds data races 0 to {last}")
     figure.race = number
     return figure

@@ -6,6 +6,7 @@ It has the look of the live figures on paper (static/tokens.css), a grid for eac
 from __future__ import annotations
 
 import html
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ INK, MUTED, LINE, PAPER = "#1d2024", "#5f656d", "#cbd0d6", "#ffffff"
 READ, WRITE, ATOMIC, FAULT = "#0064a8", "#b84300", "#8f3a7c", "#b00020"
 SANS, MONO = "system-ui, 'DejaVu Sans', sans-serif", "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 CELL, WIDTH, ROWS, COLUMNS = 28, 800, 12, 14
+NOT_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # no SVG with one of these is drawn
 DASHES = ' stroke-dasharray="4 2"'  # a fault can be told without its colour
 SIGNS = {  # fill, opacity, edge, digits
     "r": (READ, 0.2, READ, INK), "w": (WRITE, 1, WRITE, PAPER), "a": (ATOMIC, 1, ATOMIC, PAPER),
@@ -37,11 +39,16 @@ class Picture:
     columns: int = 0  # how many may be drawn; 0: as many as leave room for a second picture
 
 
+def escaped(content: str) -> str:
+    """Text as it can stand in an SVG."""
+    return html.escape(NOT_XML.sub("\ufffd", content))
+
+
 def text(x: float, y: float, content: str, size: int = 13, fill: str = INK, weight: int = 400, mono: bool = False,
          anchor: str = "start") -> str:  # fmt: skip
     family = MONO if mono else SANS
     return (f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{fill}" font-weight="{weight}" '
-            f'font-family="{family}" text-anchor="{anchor}">{html.escape(content)}</text>')  # fmt: skip
+            f'font-family="{family}" text-anchor="{anchor}">{escaped(content)}</text>')  # fmt: skip
 
 
 def grid(p: Picture, x0: float, y0: float) -> tuple[list[str], float, float]:
@@ -100,7 +107,7 @@ def still(title: str, sentence: str, pictures: Sequence[Picture], note: str) -> 
 def drawing(width: float, height: float, label: str, parts: Sequence[str]) -> str:
     """The parts on paper, with a label for those who do not see it."""
     size = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
-    named = f'role="img" aria-label="{html.escape(label)}"'
+    named = f'role="img" aria-label="{escaped(label)}"'
     paper = f'<rect width="100%" height="100%" fill="{PAPER}"/>'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {named}>{paper}{"".join(parts)}</svg>'
 

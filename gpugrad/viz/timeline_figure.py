@@ -74,9 +74,9 @@ class Timeline(Figure):
 
     def describe(self) -> str:
         """Counts only: times differ from run to run."""
-        t = self.launches[min(self.pos, len(self.launches) - 1)]
+        pos = min(int(self.pos), len(self.launches) - 1)
         families = ", ".join(f"{n} {name}" for name, n in self.families().items())
-        return f"{self.many()}: {families}. Launch {self.pos + 1} is {t.kernel}."
+        return f"{self.many()}: {families}. Launch {pos + 1} is {self.launches[pos].kernel}."
 
     def first_frame(self) -> str:
         out = [text(16, 28, "Timeline of a block", 15, weight=650)]

@@ -11,6 +11,7 @@ from .. import data as datasets
 from .. import nn
 from ..data.dataset import ImageDataset
 from ..device import current_device
+from ..kernels.checks import integer
 from .figure import Figure
 from .network import check_network, number, shown, softmax
 from .page import script
@@ -39,14 +40,15 @@ class Training(Figure):
 
     def step(self, loss: Any) -> None:
         """One batch's loss: a number, or a tensor of one element (reading it waits for the device)."""
-        self.losses.append(float(loss.item() if hasattr(loss, "item") else loss))
+        self.losses.append(one_number("loss", loss))
         self._tell()
 
     def epoch(self, accuracy: float) -> None:
         """The accuracy on the test set, 0 to 1, after the epoch that ends here."""
-        if not 0 <= accuracy <= 1:
+        part = one_number("accuracy", accuracy)
+        if not 0 <= part <= 1:
             raise ValueError(f"training: accuracy is {accuracy}; it is a part of the whole, 0 to 1")
-        self.accuracies.append((len(self.losses), float(accuracy)))
+        self.accuracies.append((len(self.losses), part))
         self._tell(now=True)
 
     def finish(self) -> None:
@@ -58,6 +60,7 @@ class Training(Figure):
 
     def look(self, index: int) -> None:
         """Follow another test digit through the network."""
+        index = integer("training", "index", index)
         if self.test is None or not 0 <= index < len(self.test):
             raise IndexError(
                 f"training: index is {index}; the test set has {len(self.test) if self.test else 0} digits"
@@ -166,6 +169,24 @@ class Training(Figure):
         return drawing(560, 76, label, [text(16, 28, label, 15, INK, 650), text(16, 52, note, 13, MUTED)])
 
 
+def one_number(name: str, value: Any) -> float:
+    """What a training loop gives: a number, or a tensor or array of one element."""
+    try:
+        return float(value.item() if hasattr(value, "item") else value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"training: {name} is {value!r}; give a number, or a tensor of one element") from None
+
+
+def check_digits(test: ImageDataset) -> None:
+    """Test digits that the networks of check_network can be asked about."""
+    if not len(test) or test.images.shape[1:] != (28, 28):
+        raise ValueError(f"training: test holds images of shape {test.images.shape}; it needs (N, 28, 28), N not 0")
+    if not ((test.labels >= 0) & (test.labels <= 9)).all():
+        raise ValueError(
+            f"training: test holds labels from {test.labels.min()} to {test.labels.max()}; they must be digits, 0 to 9"
+        )
+
+
 def training(model: Any = None, test: ImageDataset | None = None, *, every: float = EVERY) -> Training:
     """A view of a training run: show it, then call `.step(loss)`, `.epoch(accuracy)` and `.finish()` from your loop.
 
@@ -181,4 +202,6 @@ def training(model: Any = None, test: ImageDataset | None = None, *, every: floa
         test = datasets.mnist(train=False, source="subset")
     if test is not None and not isinstance(test, ImageDataset):
         raise TypeError(f"training: test is {type(test).__name__}; give what gg.data.mnist(train=False) gives")
+    if test is not None:
+        check_digits(test)
     return Training(model, test, every)

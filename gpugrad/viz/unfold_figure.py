@@ -8,10 +8,11 @@ import numpy as np
 
 from .. import kernels
 from ..array import Array
-from ..kernels.geometry import Pair, window
+from ..kernels.checks import pair
+from ..kernels.geometry import Pair, window, windows_in
 from ..trace import trace
 from .figure import plain
-from .map_figure import MapFigure, array_of, digits, pair_text, side
+from .map_figure import MapFigure, array_of, digits, pair_text
 from .relation import Relation, check_room
 from .words import bracket, by_shape, nbytes, num
 
@@ -75,7 +76,10 @@ class Im2col(Unfold):
 
     def compute(self, params: dict[str, Any]) -> dict[str, Any]:
         size = (params["images"], params["channels"], 5, 5) if self.given is None else self.given.shape
-        check_room("im2col", size)
+        w = window("im2col", *(params[k] for k in ("kernel", "stride", "padding", "dilation")))
+        N, C, H, W = size
+        OH, OW = windows_in("im2col", (H, W), w)
+        check_room("im2col", size, (N, C * w.KH * w.KW, OH * OW))
         x = self.given if self.given is not None else digits(size, 3)
         with trace(kernels=f"im2col_{params['variant']}") as t:
             kernels.im2col(x, **self.geometry(params), variant=params["variant"])
@@ -114,7 +118,7 @@ class Im2col(Unfold):
 
     def describe(self) -> str:
         a, (N, C), (_, R, L) = self.args, self.shapes[0][:2], self.shapes[1]
-        pos = min(self.pos, N * L - 1)
+        pos = min(int(self.pos), N * L - 1)
         place = f"({pos % L // a['OW']},{pos % L % a['OW']})" + (f" of image {pos // L}" if N > 1 else "")
         none = sum(not self.relation.sources(o) for o in self.cells(pos))
         padding = f", {none} of them padding" if none else ""
@@ -136,9 +140,9 @@ class Col2im(Unfold):
         size, variant = self.size, params["variant"]
         images, channels = params["images"], params["channels"]
         w = window("col2im", *(params[k] for k in ("kernel", "stride", "padding", "dilation")))
-        OH, OW = kernels.geometry.windows_in("col2im", size, w)
+        OH, OW = windows_in("col2im", size, w)
         shape = (images, channels * w.KH * w.KW, OH * OW) if self.given is None else self.given.shape
-        check_room("col2im", shape)
+        check_room("col2im", shape, (*shape[:1], shape[1] // (w.KH * w.KW), *size))
         col = self.given if self.given is not None else digits(shape, 4)
         with trace(kernels=f"col2im_{variant}") as t:
             kernels.col2im(col, size, **self.geometry(params), variant=variant)
@@ -168,7 +172,7 @@ class Col2im(Unfold):
 
     def describe(self) -> str:
         r = self.relation
-        pos = min(self.pos, int(np.prod(self.shapes[1])) - 1)
+        pos = min(int(self.pos), int(np.prod(self.shapes[1])) - 1)
         name, found = bracket("x", pos, self.shapes[1]), r.sources(pos)
         if not found:
             return f"{name} is in no window: it becomes 0."
@@ -211,7 +215,7 @@ def col2im(col: Any = None, output_size: Pair = (5, 5), kernel_size: int | Pair 
         raise ValueError(f"col2im: output_size is {size!r}; give (height, width)")
     given = None if col is None else array_of("col2im", "col", col, 3)
     params = _params("col2im", kernel_size, stride, padding, dilation, variant, given is None)
-    return Col2im(given, (int(size[0]), int(size[1])), {"channels": 1, "images": 1, **params})
+    return Col2im(given, pair("col2im", "output_size", size, 1), {"channels": 1, "images": 1, **params})
 
 
 def _params(function: str, kernel_size: Any, stride: Any, padding: Any, dilation: Any, variant: str,
@@ -220,6 +224,6 @@ def _params(function: str, kernel_size: Any, stride: Any, padding: Any, dilation
     if variant not in VARIANTS[function]:
         drawn = ", ".join(VARIANTS[function])
         raise ValueError(f"{function}: variant is {variant!r}; the figure draws {drawn} (viz.stepper draws any)")
-    params = {"kernel": side(kernel_size), "stride": side(stride), "padding": side(padding), "dilation": side(dilation)}
+    params = {"kernel": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
     sizes = {"channels": 2 if function == "im2col" else 1, "images": 1} if free else {}
     return {**params, **sizes, "variant": variant}

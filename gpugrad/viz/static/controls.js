@@ -4,6 +4,8 @@ import { html, svg, quiet } from "./core.js";
 export const button = (text, label, onclick, attributes = {}) =>
   quiet(html("button", { type: "button", "aria-label": label, title: label, onclick, ...attributes }, text));
 
+const same = (a, b) => String(a) === String(b); // pairs of numbers too
+
 /** Buttons of which one is chosen. options: [value, text]; closed(value) says why it cannot be had here, or nothing. */
 export function choice(label, options, get, set, closed = () => null) {
   const buttons = options.map(([value, text]) => {
@@ -28,12 +30,12 @@ export function choice(label, options, get, set, closed = () => null) {
     buttons.forEach((b, k) => {
       const value = options[k][0];
       const why = closed(value);
-      b.setAttribute("aria-checked", String(value === get()));
+      b.setAttribute("aria-checked", String(same(value, get())));
       b.disabled = !!why;
       b.title = why ?? `${label} ${b.textContent}`;
     });
     // Tab comes to the chosen one, or to the first where none is; from there the arrows go on.
-    const stop = buttons.find((b, k) => options[k][0] === get()) ?? buttons.find(b => !b.disabled);
+    const stop = buttons.find((b, k) => same(options[k][0], get())) ?? buttons.find(b => !b.disabled);
     for (const b of buttons) b.tabIndex = b === stop ? 0 : -1;
   };
   update();
@@ -51,7 +53,7 @@ export function options(model) {
         .join("|")
     ];
   const closed = (key, value) => {
-    if (value === here()[key] || model.get("live") || stored({ ...here(), [key]: value })) return null;
+    if (same(value, here()[key]) || model.get("live") || stored({ ...here(), [key]: value })) return null;
     return "Needs the device: works in a running notebook.";
   };
   const change = (key, value) => {
