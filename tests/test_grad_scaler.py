@@ -325,3 +325,18 @@ def test_a_small_network_learns_in_half_as_in_float32(device):
         accuracy[dtype] = (np.concatenate(guesses) == test.labels).mean()
     assert accuracy[gg.float32] > 0.9  # learnt, in one epoch
     assert abs(accuracy[gg.float16] - accuracy[gg.float32]) <= 0.005
+
+
+def test_gradients_that_do_not_fit_stay_scaled_all_of_them(device, monkeypatch):
+    single, half = parameters(np.ones(3, np.float32), np.ones((300, 300), np.float16))
+    optimizer, scaler = gg.optim.SGD([single, half], lr=1.0), gg.GradScaler(init_scale=4.0)
+    ((single.sum() + half.sum()) * scaler.scale(gg.ones(()))).backward()
+    pool = gg.memory.pool(device)
+    pool.release_cached()
+    with monkeypatch.context() as short:
+        short.setattr(pool, "limit", pool.allocated + 300_000)
+        with pytest.raises(gg.OutOfDeviceMemory):
+            scaler.step(optimizer)
+    assert single.grad.tolist() == [4, 4, 4] and half.grad.dtype == gg.float16
+    scaler.step(optimizer)
+    assert single.tolist() == [0, 0, 0] and (half.detach().numpy() == 0).all()

@@ -97,16 +97,22 @@ class GradScaler:
                 "GradScaler: no loss was ever scaled, so these gradients would be divided by a scale that they do not "
                 "have; scaler.scale(loss).backward() first"
             )
-        for group in optimizer.param_groups:
-            for p in group["params"]:
-                if p.grad is None:
-                    continue
-                grad, device = p.grad.array, p.grad.device
-                if device not in progress.found:
-                    progress.found[device] = Array.from_numpy(np.zeros(1, np.int32), device=device)
-                wide = unscale(grad, 1.0 / self._scale, progress.found[device])
-                if grad.dtype == float16:
-                    p.grad = Tensor._wrap(wide)
+        params = [p for group in optimizer.param_groups for p in group["params"]]
+        grads = [(p, p.grad.array) for p in params if p.grad is not None]
+        devices = {grad.device for _, grad in grads}
+        found = {device: Array.from_numpy(np.zeros(1, np.int32), device=device) for device in devices}
+
+        def unscaled(grad: Array) -> Array:
+            return unscale(grad, 1.0 / self._scale, found[grad.device])
+
+        # Those of half first: they need memory. Where it runs out, no gradient has changed.
+        wide = [(p, unscaled(grad)) for p, grad in grads if grad.dtype == float16]
+        for _, grad in grads:
+            if grad.dtype != float16:
+                unscaled(grad)
+        for p, grad in wide:
+            p.grad = Tensor._wrap(grad)
+        progress.found = found
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         """`optimizer.step()`, unless a gradient is infinite or NaN; unscales them first where that was not done.
