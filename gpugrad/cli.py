@@ -20,8 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command. Gives the exit status: 0, 1 failed and said why, 2 wrong usage, 130 Ctrl-C, 141 no more reader."""
     parser = _parser()
     options, unknown = parser.parse_known_args(arguments)
-    if options.command == "lab":
-        options.options = [word for word in unknown if word != "--"]  # JupyterLab's
+    unknown = [word for word in unknown if word != "--"]
+    if options.command == "lab" and not options.only_copy:
+        options.options = unknown  # JupyterLab's
     elif unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     for stream in (sys.stdout, sys.stderr):
@@ -136,28 +137,38 @@ def _choose_device(options: argparse.Namespace) -> None:
     from .device import use_device
 
     if options.device is not None:
+        if not options.device.strip():  # as of a shell's variable that is not set
+            raise ValueError("--device is empty; give gpu, cpu, part of a name, or a number of gpugrad doctor's")
         use_device(options.device)
 
 
 def _lab(options: argparse.Namespace) -> int:
     from .course.lab import open_lab
 
-    return open_lab(options.folder, options.options, options.only_copy)
+    return open_lab(options.folder, [] if options.only_copy else options.options, options.only_copy)
 
 
 def _course(options: argparse.Namespace) -> int:
     from .course import progress
 
-    print(progress.table(progress.read(progress.found(options.folder))))
+    file = progress.found(options.folder)
+    print(progress.table(progress.read(file)))
+    if not file.exists():
+        print(f"(There is no {file}: if your notebooks lie elsewhere, name their folder: gpugrad course DIR)")
     return 0
 
 
 def _grade(options: argparse.Namespace) -> int:
     from .course import grade
 
-    if options.seconds < 1 or options.gigabytes < 1:
-        raise ValueError("--seconds and --gigabytes are 1 or more")
-    graded = grade.grade(options.folder, grade.Limits(options.seconds, options.gigabytes), options.table)
+    for name in ("seconds", "gigabytes"):
+        if not 1 <= getattr(options, name) <= 1_000_000:  # beyond that, no system takes it for a limit
+            raise ValueError(f"--{name} is {getattr(options, name)}; it may be 1 to 1,000,000")
+    try:
+        graded = grade.grade(options.folder, grade.Limits(options.seconds, options.gigabytes), options.table)
+    except KeyboardInterrupt:
+        print(f"\nWhat has been graded so far stands in {options.table}.")
+        raise
     print(f"\n{grade.summary(graded)}\n\nEvery exercise stands in {options.table}.")
     return 0
 

@@ -83,6 +83,12 @@ def test_bench_lists_its_sections_when_a_name_is_wrong(capsys):
     assert "steps" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["bench", "train"])
+def test_an_empty_device_as_of_a_variable_that_is_not_set_is_told(command, capsys):
+    assert cli.main([command, "--device", ""]) == 1
+    assert f"gpugrad {command}: --device is empty; give gpu, cpu," in capsys.readouterr().err
+
+
 def test_python_is_timed_without_the_driver_which_is_then_put_back(device):
     import gpugrad as gg
     from gpugrad.bench import _no_enqueue

@@ -2,8 +2,10 @@
 
 import csv
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -222,7 +224,60 @@ def test_a_folder_that_is_not_there_or_without_notebooks_is_said(tmp_path, capsy
     assert capsys.readouterr().err.startswith("gpugrad grade: there is no notebook in ")
     assert main(["grade", str(tmp_path / "nowhere")]) == 1
     assert capsys.readouterr().err.startswith("gpugrad grade: there is no folder ")
-    assert main(["grade", str(tmp_path), "--seconds", "0"]) == 1
+    for limit in ("--seconds", "--gigabytes"):
+        for n in ("0", "-3", "16000000000"):
+            assert main(["grade", str(tmp_path), limit, n]) == 1
+            assert capsys.readouterr().err == f"gpugrad grade: {limit} is {n}; it may be 1 to 1,000,000\n"
+
+
+@pytest.mark.parametrize("table", ["nowhere/grades.csv", "ann", "ann/00_first_kernel.ipynb/grades.csv"])
+def test_a_table_that_cannot_be_written_is_told_before_anything_runs(tmp_path, monkeypatch, capsys, table):
+    write(tmp_path / "ann")
+    monkeypatch.setattr(grade, "grade_notebook", lambda *_: pytest.fail("it was graded"))
+    assert main(["grade", str(tmp_path), "--table", str(tmp_path / table)]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"gpugrad grade: the table cannot be written to {tmp_path / table} (")
+    assert said.endswith("; name another file with --table\n")
+
+
+def test_the_table_is_whole_when_its_writing_is_stopped(tmp_path, monkeypatch):
+    table = tmp_path / "grades.csv"
+    grade.write_table([grade.Graded("ann", "00.ipynb", {"00.1": ("right", "")})], table)
+    before = table.read_bytes()
+
+    def stop(file):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", stop)
+    with pytest.raises(KeyboardInterrupt):
+        grade.write_table([], table)
+    assert table.read_bytes() == before and list(tmp_path.iterdir()) == [table]
+
+
+@pytest.mark.parametrize(
+    "by",
+    [pytest.param("SIGINT", marks=pytest.mark.deep), "SIGTERM", pytest.param("SIGHUP", marks=pytest.mark.deep)],
+)
+def test_however_grading_is_stopped_what_it_has_started_ends_and_the_table_stays(tmp_path, by):
+    write(tmp_path / "class" / "ann", RIGHT)
+    write(tmp_path / "class" / "bob", "import time, os\nopen('up', 'w').close()\ntime.sleep(600)")
+    room, table = tmp_path / "room", tmp_path / "grades.csv"
+    room.mkdir()
+    command = [sys.executable, "-m", "gpugrad", "grade", str(tmp_path / "class"), "--table", str(table)]
+    grading = subprocess.Popen(
+        command, env=os.environ | {"TMPDIR": str(room)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while not list(room.glob("*/up")):
+        assert grading.poll() is None
+        time.sleep(0.1)
+    (started,) = room.iterdir()
+    grading.send_signal(getattr(signal, by))
+    said, complained = grading.communicate(timeout=60)
+    assert grading.returncode == 130 and complained == "\ngpugrad grade: stopped\n"
+    assert said.endswith(f"\nWhat has been graded so far stands in {table}.\n")
+    assert not list(room.iterdir()) and not grade._started_in(started)
+    with table.open() as file:
+        assert ("ann", "00.1", "right") in [(r["student"], r["exercise"], r["result"]) for r in csv.DictReader(file)]
 
 
 def test_grading_without_nbclient_says_what_to_install(tmp_path, monkeypatch, capsys):

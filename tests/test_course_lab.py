@@ -2,6 +2,9 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,19 +77,74 @@ def test_a_broken_record_overwrites_nothing_and_is_written_anew(lessons, copy, b
     assert list(json.loads((copy / lab.RECORD).read_text())) == ["01_b.ipynb"]
 
 
+@pytest.mark.parametrize("broken", ["[" * 100_000, '{"cells": 3}', '{"cells": [{}]}', ""], ids=range(4))
+def test_a_notebook_or_a_record_that_no_reader_gets_through_is_kept(lessons, copy, broken):
+    (copy / "00_a.ipynb").write_text(broken)
+    (copy / lab.RECORD).write_text(broken)
+    lab.copy_lessons(lessons, copy)
+    assert (copy / "00_a.ipynb").read_text() == broken
+
+
+def test_a_folder_in_the_place_of_a_lesson_is_told_and_the_others_come(lessons, copy):
+    (copy / "00_a.ipynb").unlink()
+    (copy / "00_a.ipynb").mkdir()
+    (copy / "01_b.ipynb").unlink()
+    (said,) = lab.copy_lessons(lessons, copy)
+    assert said == f"{copy / '00_a.ipynb'} is a folder, a pipe or a device; move it away to get the lesson."
+    assert (copy / "01_b.ipynb").is_file()
+
+
+def test_who_is_stopped_in_the_middle_has_whole_lessons_and_a_record_of_them(lessons, copy, monkeypatch):
+    write(lessons / "00_a.ipynb", "1, better")
+    write(lessons / "01_b.ipynb", "2, better")
+    mine = (copy / "01_b.ipynb").read_text()
+    whole = os.fsync
+
+    def stop(file):
+        monkeypatch.setattr(os, "fsync", whole)  # the record is written yet
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", lambda file: monkeypatch.setattr(os, "fsync", stop))  # at the second lesson
+    with pytest.raises(KeyboardInterrupt):
+        lab.copy_lessons(lessons, copy)
+    assert (copy / "01_b.ipynb").read_text() == mine
+    assert sorted(p.name for p in copy.iterdir()) == [lab.RECORD, "00_a.ipynb", "01_b.ipynb"]
+    write(lessons / "00_a.ipynb", "1, best")
+    brought = ["00_a.ipynb was brought up to date.", "01_b.ipynb was brought up to date."]
+    assert lab.copy_lessons(lessons, copy) == brought
+
+
+@pytest.mark.parametrize("folder", ["file", "file/below"])
+def test_a_folder_that_cannot_be_one_is_told_with_the_option(tmp_path, capsys, folder):
+    (tmp_path / "file").write_text("")
+    assert main(["lab", "--only-copy", "--folder", str(tmp_path / folder)]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"gpugrad lab: the lessons cannot be written to {tmp_path / folder} (")
+    assert said.endswith("; name a folder with --folder\n")
+
+
 def test_no_lessons_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError, match="no lessons"):
         lab.copy_lessons(tmp_path / "nowhere", tmp_path)
 
 
-def test_lab_opens_the_first_lesson_in_the_folder_with_what_is_behind_two_dashes(tmp_path, monkeypatch, capsys):
-    ran = []
+def instead_of_jupyterlab(monkeypatch, status):
+    """What would have been run, as (command, options)."""
+    ran, real = [], subprocess.Popen
 
-    class Done:
-        returncode = 0
+    def run(command, **options):
+        ran.append((command, options))
+        return real([sys.executable, "-c", f"raise SystemExit({status})"])
 
-    monkeypatch.setattr(lab.subprocess, "run", lambda command, **options: ran.append((command, options)) or Done)
+    monkeypatch.setattr(lab.subprocess, "Popen", run)
     monkeypatch.setattr(lab.importlib.util, "find_spec", lambda name: True)
+    return ran
+
+
+def test_lab_opens_the_first_lesson_in_the_folder_with_what_is_behind_two_dashes(tmp_path, monkeypatch, capsys):
+    ran = instead_of_jupyterlab(monkeypatch, status=0)
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "00_first_kernel-Copy1.ipynb").write_text("{}")  # as JupyterLab duplicates: no lesson
     assert main(["lab", "--folder", str(tmp_path / "own"), "--", "--no-browser"]) == 0
     ((command, options),) = ran
     assert command[1:] == ["-m", "jupyterlab", "00_first_kernel.ipynb", "--no-browser"]
@@ -108,6 +166,40 @@ def test_what_lab_does_not_know_is_for_jupyterlab_in_its_order_with_two_dashes_b
     assert capsys.readouterr().err.endswith("unrecognized arguments: --port\n")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent in another way there")
+def test_ctrl_c_lets_jupyterlab_end_in_its_own_time(tmp_path, monkeypatch):
+    real, done = subprocess.Popen, tmp_path / "saved"
+    ends = (
+        "import signal, sys, time\n"
+        "def end(*_):\n  time.sleep(1)\n  open(sys.argv[1], 'w').write('all')\n  sys.exit(7)\n"
+        "signal.signal(signal.SIGINT, end)\nprint(flush=True)\nwhile True: time.sleep(0.05)"
+    )
+
+    def run(command, **options):
+        lab = real([sys.executable, "-c", ends, str(done)], stdout=subprocess.PIPE)
+        lab.stdout.readline()  # it is there
+        wait = lab.wait
+
+        def stopped(*arguments):  # a terminal sends Ctrl-C to both
+            lab.wait = wait
+            lab.send_signal(signal.SIGINT)
+            raise KeyboardInterrupt
+
+        lab.wait = stopped
+        return lab
+
+    monkeypatch.setattr(lab.subprocess, "Popen", run)
+    assert lab._jupyterlab([], tmp_path) == 7
+    assert done.read_text() == "all"
+
+
+def test_what_nobody_takes_where_only_a_copy_is_made_is_an_error(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["lab", "--only-copy", "--foldr", str(tmp_path / "own")])
+    assert "unrecognized arguments: --foldr" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_jupyterlab_takes_its_defaults_from_the_package_and_from_where_it_would_have_looked():
     assert lab.with_defaults({"A": "b"}) == {"A": "b", "JUPYTER_CONFIG_PATH": str(lab.DEFAULTS)}
     both = lab.with_defaults({"JUPYTER_CONFIG_PATH": "/own"})["JUPYTER_CONFIG_PATH"]
@@ -120,11 +212,7 @@ def test_jupyterlab_takes_its_defaults_from_the_package_and_from_where_it_would_
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="there is no root here")
 @pytest.mark.parametrize(("user", "options", "said"), [(0, [], True), (0, ["--allow-root"], False), (1000, [], False)])
 def test_root_is_told_how_jupyterlab_opens_for_it(tmp_path, monkeypatch, capsys, user, options, said):
-    class Refused:
-        returncode = 1
-
-    monkeypatch.setattr(lab.subprocess, "run", lambda command, **options: Refused)
-    monkeypatch.setattr(lab.importlib.util, "find_spec", lambda name: True)
+    instead_of_jupyterlab(monkeypatch, status=1)
     monkeypatch.setattr(lab.os, "geteuid", lambda: user)
     assert main(["lab", "--folder", str(tmp_path / "own"), *options]) == 1
     assert ("gpugrad lab --allow-root" in capsys.readouterr().out) == said
@@ -143,6 +231,14 @@ def test_course_shows_the_table_of_a_folder(tmp_path, capsys):
     assert "1 of 3" in capsys.readouterr().out
     assert main(["course", str(tmp_path / "nowhere")]) == 1
     assert "there is no folder" in capsys.readouterr().err
+
+
+def test_course_says_where_it_has_looked_in_vain(tmp_path, capsys):
+    assert main(["course", str(tmp_path)]) == 0
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said.startswith(
+        f"(There is no {tmp_path / progress.NAME}: if your notebooks lie elsewhere, name their folder"
+    )
 
 
 def test_course_finds_the_folder_that_lab_makes(tmp_path, monkeypatch, capsys):

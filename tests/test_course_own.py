@@ -135,7 +135,7 @@ def test_a_broken_file_is_told_in_a_sentence_and_left_alone(file, content):
 def test_a_folder_in_the_place_of_the_file_is_told(file):
     file.mkdir()
     assert dict(course.mine()) == FIRST
-    assert "(Your progress cannot be read: " in repr(course.mine())
+    assert f"(Your progress cannot be read: {file} is not a file of progress" in repr(course.mine())
 
 
 def test_a_passed_check_is_what_mine_finds(file, capsys):

@@ -9,8 +9,10 @@ work that you do not trust in a container.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import importlib.util
+import io
 import json
 import os
 import shutil
@@ -18,11 +20,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..serialize import write_whole
 from . import progress
 from .catalog import exercise, lessons
 
@@ -69,18 +74,38 @@ def grade(folder: Path, limits: Limits, table: Path, say: Any = print) -> list[G
         raise ValueError(f"there is no notebook in {folder}; give a folder with one folder for each student")
     graded: list[Graded] = []
     write_table(graded, table)
-    for path in notebooks:
-        inside = path.parent.relative_to(folder)
-        student = str(inside) if inside.parts else path.stem
-        try:
-            one = grade_notebook(path, student, limits)
-        except Exception as error:  # whatever one submission brings about, the class is graded
-            one = Graded(student, path.name, trouble=f"not graded: {type(error).__name__}: {error}")
-        right = sum(result == RIGHT for result, _ in one.results.values())
-        say(f"{student}, {path.name}: {right} of {len(one.results)} right{'; ' + one.trouble if one.trouble else ''}")
-        graded.append(one)
-        write_table(graded, table)
+    with _stopped_in_order():
+        for path in notebooks:
+            inside = path.parent.relative_to(folder)
+            student = str(inside) if inside.parts else path.stem
+            try:
+                one = grade_notebook(path, student, limits)
+            except Exception as error:  # whatever one submission brings about, the class is graded
+                one = Graded(student, path.name, trouble=f"not graded: {type(error).__name__}: {error}")
+            right = sum(result == RIGHT for result, _ in one.results.values())
+            trouble = f"; {one.trouble}" if one.trouble else ""
+            say(f"{student}, {path.name}: {right} of {len(one.results)} right{trouble}")
+            graded.append(one)
+            write_table(graded, table)
     return graded
+
+
+@contextlib.contextmanager
+def _stopped_in_order() -> Iterator[None]:
+    """Let `kill` and a terminal that is closed stop the block as Ctrl-C does: what it has started is ended, too."""
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    mine = threading.current_thread() is threading.main_thread()  # Python hands signals to no other
+    signals = [s for s in (signal.SIGTERM, signal.SIGHUP) if mine and signal.getsignal(s) is signal.SIG_DFL]
+    for s in signals:
+        signal.signal(s, stop)
+    try:
+        yield
+    finally:
+        for s in signals:
+            signal.signal(s, signal.SIG_DFL)
 
 
 def grade_notebook(path: Path, student: str, limits: Limits) -> Graded:
@@ -209,18 +234,21 @@ def _started_in(work: Path) -> list[int]:
 
 
 def write_table(graded: list[Graded], path: Path) -> None:
-    """A CSV file with a line for each exercise of each notebook."""
-    with path.open("w", newline="", encoding="utf-8", errors="replace") as file:
-        rows = csv.writer(file)
-        rows.writerow(["student", "notebook", "exercise", "title", "result", "said", "trouble"])
-        for one in graded:
-            for number, (result, said) in one.results.items():
-                title = exercise(number).title
-                rows.writerow([one.student, one.notebook, number, title, result, _in_one_line(said), one.trouble])
-            if not one.results:
-                rows.writerow(
-                    [one.student, one.notebook, "", "", "", "", one.trouble or "no exercise of the course in it"]
-                )
+    """A CSV file with a line for each exercise of each notebook; it is whole at any moment."""
+    text = io.StringIO(newline="")
+    rows = csv.writer(text)
+    rows.writerow(["student", "notebook", "exercise", "title", "result", "said", "trouble"])
+    for one in graded:
+        for number, (result, said) in one.results.items():
+            title = exercise(number).title
+            rows.writerow([one.student, one.notebook, number, title, result, _in_one_line(said), one.trouble])
+        if not one.results:
+            rows.writerow([one.student, one.notebook, "", "", "", "", one.trouble or "no exercise of the course in it"])
+    try:
+        write_whole(path, text.getvalue().encode("utf-8", "replace"))
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error).removeprefix("save: ")
+        raise ValueError(f"the table cannot be written to {path} ({why}); name another file with --table") from None
 
 
 def _in_one_line(said: str) -> str:

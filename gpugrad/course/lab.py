@@ -10,11 +10,12 @@ import hashlib
 import importlib.util
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from ..serialize import write_whole
 
 RECORD = ".lessons.json"  # what each lesson looked like when it was copied
 DEFAULTS = Path(__file__).parent / "jupyter"  # of JupyterLab's settings; what a student has chosen goes before them
@@ -27,34 +28,43 @@ def shipped() -> Path:
 
 
 def copy_lessons(source: Path, folder: Path) -> list[str]:
-    """Bring the lessons into a working folder; gives a line for each one that was kept back or brought up to date."""
+    """Bring the lessons into a working folder; gives a line for each one that was kept back or brought up to date.
+
+    Stopped at any moment, it leaves whole lessons, and a record of them.
+    """
     lessons = sorted(source.glob("*.ipynb"))
     if not lessons:
         raise FileNotFoundError(f"there are no lessons in {source}; install gpugrad again")
     folder.mkdir(parents=True, exist_ok=True)
     record = folder / RECORD
     copied = _copied(record)
-    said = []
-    for lesson in lessons:
-        own, new = folder / lesson.name, contents(lesson)
-        if own.exists() and contents(own) == new:
-            copied[lesson.name] = new
-        elif not own.exists() or contents(own) == copied.get(lesson.name):
-            if own.exists():
-                said.append(f"{lesson.name} was brought up to date.")
-            shutil.copyfile(lesson, own)
-            copied[lesson.name] = new
-        elif new != copied.get(lesson.name):
-            said.append(f"{lesson.name} has a newer version. Yours is kept; rename it to get the new one beside it.")
-    record.write_text(json.dumps(copied, indent=1, sort_keys=True), encoding="utf-8")
-    return said
+    try:
+        return list(filter(None, (_bring(lesson, folder / lesson.name, copied) for lesson in lessons)))
+    finally:
+        write_whole(record, json.dumps(copied, indent=1, sort_keys=True).encode())
+
+
+def _bring(lesson: Path, own: Path, copied: dict[str, str]) -> str:
+    """Bring one lesson; gives the line about it, or ""."""
+    if own.exists() and not own.is_file():
+        return f"{own} is a folder, a pipe or a device; move it away to get the lesson."
+    new, mine = contents(lesson), contents(own) if own.exists() else None
+    if mine is None or (mine != new and mine == copied.get(lesson.name)):
+        write_whole(own, lesson.read_bytes())
+        copied[lesson.name] = new
+        return "" if mine is None else f"{lesson.name} was brought up to date."
+    if mine == new:
+        copied[lesson.name] = new
+    elif new != copied.get(lesson.name):
+        return f"{lesson.name} has a newer version. Yours is kept; rename it to get the new one beside it."
+    return ""
 
 
 def _copied(record: Path) -> dict[str, str]:
     """What each lesson looked like when it was copied; a record that is broken knows none, and changed ones stay."""
     try:
         kept = json.loads(record.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, ValueError, RecursionError):
         return {}
     return kept if isinstance(kept, dict) else {}
 
@@ -64,7 +74,7 @@ def contents(notebook: Path) -> str:
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
         texts = [(c["cell_type"], "".join(c["source"])) for c in cells]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         texts = [("broken", notebook.read_text(encoding="utf-8", errors="replace"))]
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 
@@ -79,14 +89,31 @@ def open_lab(folder: Path, options: Sequence[str], only_copy: bool = False) -> i
     """Copy the lessons to `folder` and open JupyterLab on the first one, with `options`. Gives its exit status."""
     if not only_copy and importlib.util.find_spec("jupyterlab") is None:
         raise ValueError("JupyterLab is not installed; install it with: pip install 'gpugrad[lab]'")
-    for line in copy_lessons(shipped(), folder):
+    try:
+        told = copy_lessons(shipped(), folder)
+    except OSError as error:
+        if error.errno is None:
+            raise  # a sentence of our own
+        why = f"{error.strerror}: {error.filename}"
+        raise ValueError(f"the lessons cannot be written to {folder} ({why}); name a folder with --folder") from None
+    for line in told:
         print(line)
-    print(f"The lessons are in {folder}. What you change there stays yours.")
+    print(f"The lessons are in {folder.absolute()}. What you change there stays yours.")
     if only_copy:
         return 0
-    first = min(p.name for p in folder.glob("*.ipynb"))
-    command = [sys.executable, "-m", "jupyterlab", first, *options]
-    status = subprocess.run(command, cwd=folder, env=with_defaults(os.environ), check=False).returncode
+    first = min(p.name for p in shipped().glob("*.ipynb"))
+    status = _jupyterlab([first, *options], folder)
     if status and "--allow-root" not in options and hasattr(os, "geteuid") and os.geteuid() == 0:
         print("JupyterLab runs as root, as in a container, only where it is told to: gpugrad lab --allow-root")
     return status
+
+
+def _jupyterlab(arguments: Sequence[str], folder: Path) -> int:
+    """Run JupyterLab in a folder until it ends. Ctrl-C reaches it, too: it asks, and ends its kernels in order."""
+    command = [sys.executable, "-m", "jupyterlab", *arguments]
+    with subprocess.Popen(command, cwd=folder, env=with_defaults(os.environ)) as lab:
+        while True:
+            try:
+                return lab.wait()
+            except KeyboardInterrupt:
+                pass  # to leave it now would kill it in the middle of what it does

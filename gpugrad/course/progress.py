@@ -56,10 +56,13 @@ def text(file: Path, follow: bool = True) -> str:
     With follow=False no link either. ValueError where it is something else.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    with open(os.open(file, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0)), "rb") as opened:
-        about = os.fstat(opened.fileno())
-        if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST:
-            raise ValueError(f"{file} is no file of text")
+    number = os.open(file, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
+    about = os.fstat(number)
+    # before open(), which would tell of a folder by this number alone
+    if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST:
+        os.close(number)
+        raise ValueError(f"{file} is no file of text")
+    with open(number, "rb") as opened:
         return opened.read(LARGEST).decode("utf-8")
 
 
@@ -80,6 +83,8 @@ def note(file: Path, exercise: str, answer: Any, right: bool) -> None:
 
     ValueError for an answer with which the file could not be read any more: it stays as it was.
     """
+    if not file.parent.is_dir():
+        raise ValueError(f"there is no folder {file.parent}; make it, or let GPUGRAD_PROGRESS name another")
     with _alone(file):
         every = read(file)
         entry = every.setdefault(exercise, {})
