@@ -194,7 +194,10 @@ def device_failed(device: str, status: int | None, said: str, machine: Machine) 
         how = f"crashes the process (status {status})"
     else:
         how = f"fails: {said.strip().splitlines()[-1] if said.strip() else f'status {status}'}"
-    problem = f"on {device}, a small kernel {how}"
+    problem = f"on {device}, a small kernel {how.rstrip('.')}"
+    ours = [name for name in sorted(machine.variables) if name.startswith("GPUGRAD_") and name in how]
+    if ours:
+        return Finding(problem, machine.unset(ours[0]))
     settings = sorted(name for name in machine.variables if name.startswith("POCL_"))
     if "portable computing" not in device.lower():
         choose = "set" if machine.system == "Windows" else "export"

@@ -143,6 +143,10 @@ def test_a_folder_that_cannot_be_written_costs_no_verdict(capsys, monkeypatch, t
     said = " ".join(capsys.readouterr().out.split())
     assert "00.1 is right" in said and "progress was not saved: there is no folder" in said
     assert "nowhere; make it, or let GPUGRAD_PROGRESS name another)" in said
+    (tmp_path / "nowhere").write_text("a file")
+    course.check("00.1", [1024, 64, 128])
+    assert "progress was not saved: there is no folder" in " ".join(capsys.readouterr().out.split())
+    assert course.saved("00.1") is None
 
 
 def test_the_table_counts_what_is_solved():

@@ -202,6 +202,16 @@ def test_pocl_that_fails_is_mended_by_its_own_settings_first_and_its_cache_next(
     assert diagnoses.device_failed(name, -6, "", machine).fix == "unset POCL_WORK_GROUP_METHOD"
 
 
+@pytest.mark.parametrize("name", ["GPU (Vendor)", "pthread (Portable Computing Language)"])
+@pytest.mark.parametrize(("variable", "value"), [("GPUGRAD_SYNC", "x"), ("GPUGRAD_MEMORY_LIMIT", "1KB")])
+def test_a_variable_of_gpugrad_s_own_is_not_blamed_on_the_driver(monkeypatch, name, variable, value):
+    monkeypatch.setenv(variable, value)
+    status, said = doctor.try_device(0)
+    finding = diagnoses.device_failed(name, status, said, Machine(variables={variable: value}))
+    assert variable in finding.problem and finding.problem[-1] != "."
+    assert finding.fix == f"unset {variable}"
+
+
 def test_a_device_that_hangs_or_crashes_does_not_take_the_doctor_with_it(monkeypatch):
     def python(code):
         monkeypatch.setattr(doctor, "_COMMAND", (sys.executable, "-c", code))

@@ -237,6 +237,11 @@ def test_every_file_that_the_texts_link_to_exists():
                 assert (page.parent / link).exists(), f"{page.name} links to {link}"
 
 
+def test_the_page_of_platforms_has_each_variable_that_the_package_reads():
+    read = {v for p in PACKAGE.rglob("*.py") for v in re.findall(r"GPUGRAD_[A-Z_]*[A-Z]\b", p.read_text("utf-8"))}
+    assert set(re.findall(r"^\| `(GPUGRAD_\w+)` \|", text("docs/platforms.md"), re.M)) == read
+
+
 def test_the_texts_count_the_lessons():
     count = len(list((ROOT / "notebooks").glob("*.ipynb")))
     for name in ("README.md", "docs/course.md", "CHANGELOG.md"):

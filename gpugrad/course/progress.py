@@ -41,7 +41,7 @@ def read(file: Path) -> dict[str, dict[str, Any]]:
     """What is known of each exercise, by its number. A file that is not there knows nothing."""
     try:
         return parsed(text(file))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except ValueError:
         raise ValueError(
