@@ -144,7 +144,7 @@ def test_python_answers_are_tried_out():
     assert python("def f(x):\n    return x * x").right
     assert python("def f(x):\n    return float(np.square(x))").right
     assert python("def f(x):\n    return x").text == "99.2: f(2) should be 4."
-    assert "define a function named f" in python("g = 1").text
+    assert "define f, by that name" in python("g = 1").text and "define f, by that name" in python("f = 1").text
     assert "line 2 raises NameError" in python("def f(x):\n    return y").text
     assert "    return y" in python("def f(x):\n    return y").text
     assert "line 1 raises SyntaxError" in python("def f(x)\n    return y").text
@@ -167,6 +167,12 @@ def test_a_line_of_jupyter_s_of_markdown_s_or_of_a_kernel_is_told_in_a_python_an
         assert "neither is part of an answer" in python(f"{line}\n{right}").text
     assert "That is OpenCL C: the answer is Python." in python(SOURCE).text
     assert "neither" not in python("def f(x) return x").text
+
+
+def test_a_plain_class_in_the_place_of_a_function_with_its_gradient_is_told():
+    exercise = PythonExercise("99.3", "write Python", "t", ("a", "b"), "F", lambda f: str(f.apply(1)), "")
+    for text in ("def F(x): return x", "class F: pass"):
+        assert "It must be a class that builds on gg.autograd.Function" in exercise.examine(text).text
 
 
 def test_a_name_of_the_notebook_s_is_told_to_be_out_of_reach():

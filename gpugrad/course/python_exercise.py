@@ -26,7 +26,7 @@ class PythonExercise(Exercise):
             text = answer.removeprefix("\ufeff")  # how some editors of Windows begin a file
             exec(compile(text, self.id, "exec"), names)
             if not callable(names.get(self.function)):
-                return Verdict(False, f"{self.id}: define a function named {self.function}.")
+                return Verdict(False, f"{self.id}: define {self.function}, by that name, as the lesson begins it.")
             complaint = self.complaint(names[self.function])
         except KeyboardInterrupt:  # whoever stops a check wants no verdict
             raise
@@ -70,6 +70,8 @@ def _told(error: BaseException, file: str, source: str) -> str:
         said += ". A `...` is left in the answer: put your own in its place."
     if "unexpected keyword argument 'axis'" in said:
         said += ". A tensor's methods say dim where NumPy says axis."
+    if "no attribute 'apply'" in said:
+        said += ". It must be a class that builds on gg.autograd.Function, as the lesson begins it."
     if isinstance(error, NameError):
         said += ". An answer runs alone: it knows np, gg, F, and what it imports and defines itself."
     lines = source.split("\n")

@@ -40,6 +40,7 @@ WRONG = {
         ),
     ],
     "07.6": [
+        Wrong("nothing returned", change("return ", "result = "), says="is a return missing?"),
         Wrong("the first image only", change(SUM, "dy[0] @ col[0].T"), says="element [0, 0] is"),
         Wrong("transposed", change(SUM, "sum(col[n] @ dy[n].T for n in range(len(dy)))"), says="has shape (4, 3)"),
         Wrong("not summed", change(SUM, "dy @ col.transpose(0, 2, 1)"), says="has shape (2, 3, 4)"),

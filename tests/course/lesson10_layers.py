@@ -27,6 +27,7 @@ WRONG = {
         Wrong("parts exchanged", [9, 9.9], says="the batch has one part"),
     ],
     "10.5": [
+        Wrong("nothing returned", change("return ", "result = "), says="is a return missing?"),
         Wrong("channels only", change("np.prod(shape[1:])", "shape[1]"), says="Each output has 400 inputs"),
         Wrong("outputs for inputs", change("np.prod(shape[1:])", "shape[0]"), says="Each output has 30 inputs"),
         Wrong("no root", change("np.sqrt(2 / inputs)", "2 / inputs"), says="the standard deviation is"),

@@ -77,7 +77,10 @@ def _weight_gradient(f: Any) -> str:
     for N, CO, K, L in ((2, 3, 4, 5), (1, 1, 2, 3), (3, 2, 6, 6)):
         dy, col = whole(rng, N, CO, L), whole(rng, N, K, L)
         expected = sum(dy[n] @ col[n].T for n in range(N))
-        found = np.asarray(f(dy, col))
+        given = f(dy, col)
+        if given is None:
+            return "it returns None: is a return missing?"
+        found = np.asarray(given)
         shapes = f"dy {dy.shape}, col {col.shape}"
         if found.shape != expected.shape:
             return f"for {shapes} the result has shape {found.shape}; the weights, as a matrix, have {expected.shape}."
@@ -137,7 +140,7 @@ LESSON = Lesson(
                 "atomic_add_float(&x[ow + kw], col[kw * OW + ow]); where & gives the address of an element.",
             ),
             kernel="scatter", cases=_scattered,
-            done="Safe, but the order of the additions is the device's affair: with fractions, the last digits vary.",
+            done="Safe, but the order of the additions is up to the device: with fractions, the last digits vary.",
         ),
         KernelExercise(
             "07.5", "write a kernel", "All of col2im",
