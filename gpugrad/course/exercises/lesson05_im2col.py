@@ -108,7 +108,7 @@ LESSON = Lesson(
                 ([..., 24, ...], "For the second: a stride of 2 takes every second position only."),
                 ([..., 14, ...], "For the second: the window must lie within the image; halve what it leaves, 23."),
                 ([..., 11, ...], "For the second: (28 - 5) / 2 is 11 and a half: positions 0, 2, up to 22. How many "
-                                 "are these?"),
+                                 "are there?"),
                 ([..., ..., 26], "For the third: with a dilation of 2 the window of 3 reaches over 5 pixels, not 3."),
                 ([..., ..., 23], "For the third: the window sees the first, third and fifth pixel: it reaches over 5, "
                                  "not 6."),
