@@ -96,7 +96,8 @@ def test_the_way_past_a_box_is_drawn_live_and_in_the_first_frame():
     a, b = (gg.tensor(v, requires_grad=True) for v in (2.0, 3.0))
     figure = viz.graph(a * b + a, {"a": a, "b": b})
     names = [box["name"] for box in figure.data["boxes"]]
-    ((x, y),) = figure.data["ways"][figure.data["edges"].index((names.index("a"), names.index("Add")))]
+    assert figure.data["passed"][figure.data["edges"].index((names.index("a"), names.index("Add")))] == 1
+    ((x, y),) = figure.data["lanes"][str(names.index("a"))]
     mul = figure.data["boxes"][names.index("Mul")]
     assert y == mul["y"] and not mul["x"] <= x <= mul["x"] + WIDTH
     assert f"v{HEIGHT}" in figure.first_frame()

@@ -190,11 +190,20 @@ def test_a_position_beyond_the_last_is_the_last():
 
 def test_a_graph_with_more_edges_than_a_page_holds_is_refused_at_once():
     made = [gg.ones(2, requires_grad=True)]
-    for _ in range(120):
+    for _ in range(250):
         made.append(gg.stack(made).sum(0))
     with pytest.raises(ValueError, match=r"graph: the edges behind this tensor pass [0-9,]+ layers"):
         viz.graph(made[-1])
     assert viz.graph(made[20]).describe().startswith("40 operations")
+
+
+def test_a_weight_that_is_used_hundreds_of_times_is_drawn():
+    y = w = gg.ones(2, requires_grad=True)
+    for _ in range(800):
+        y = y + w
+    figure = viz.graph(y, {"w": w})
+    assert len(json.dumps(figure.data)) + len(figure.picture()) < 1_000_000
+    assert sum(figure.data["passed"]) == 800 * 799 // 2 and len(figure.data["lanes"]["0"]) == 799
 
 
 def test_a_graph_of_thousands_of_leaves_is_refused():
@@ -218,3 +227,9 @@ def test_a_first_frame_is_well_formed_whatever_the_names(name, tmp_path):
         assert "<img src=x" not in figure.first_frame()
         figure.picture()
         figure.save(tmp_path / "figure.HTML")
+
+
+def test_a_long_name_stays_in_its_box():
+    w = gg.ones(2, requires_grad=True)
+    frame = viz.graph(w * w, {"features.0.convolution.weight": w}).first_frame()
+    assert ">features.0.convol…<" in frame and "convolution" not in frame

@@ -56,7 +56,9 @@ class Graph(Figure):
     def read(self) -> dict[str, Any]:
         self.boxes, needs = self._boxes()
         at = layers(needs)
-        passes = sum(at[i] - at[j] - 1 for i, before in enumerate(needs) for j in set(before))
+        edges = sorted((j, i) for i, before in enumerate(needs) for j in set(before))
+        longest = {j: at[i] - at[j] - 1 for j, i in sorted(edges, key=lambda edge: at[edge[1]])}
+        passes = sum(longest.values())  # the edges of a box share a lane
         if passes > MOST_PASSES:
             raise ValueError(
                 f"graph: the edges behind this tensor pass {passes:,} layers of boxes; the picture has room for "
@@ -64,11 +66,12 @@ class Graph(Figure):
             )
         spots, lanes, size = layered(needs)
         boxes = [{**box, "x": x, "y": y} for box, (x, y) in zip(self.boxes, spots, strict=True)]
-        edges = sorted((j, i) for i, before in enumerate(needs) for j in set(before))
-        ways = [lanes.get(edge, []) for edge in edges]
+        passed = [len(lanes.get(edge, [])) for edge in edges]
+        of_box = {j: lane for (j, _), lane in sorted(lanes.items(), key=lambda item: len(item[1]))}
         caption = f"Read from the tensor's grad_fn; the values are those on {self.tensor.device}."
         head = {"title": "Autograd graph", "lead": LEAD, "caption": caption}
-        return {**head, "boxes": boxes, "edges": edges, "ways": ways, "size": size, "box": [WIDTH, HEIGHT]}
+        ways = {"lanes": {str(j): lane for j, lane in of_box.items()}, "passed": passed}
+        return {**head, "boxes": boxes, "edges": edges, **ways, "size": size, "box": [WIDTH, HEIGHT]}
 
     def _boxes(self) -> tuple[list[dict[str, Any]], list[list[int]]]:
         """Leaves and operations, each behind all that it needs."""
@@ -131,16 +134,21 @@ class Graph(Figure):
         d = self.data
         width, height = max(560, d["size"][0] + 40), d["size"][1] + 100
         out = [text(16, 28, d["title"], 15, weight=650), text(16, 50, self.describe())]
-        for (a, b), lane in zip(d["edges"], d["ways"], strict=True):
-            x, y, u, v = d["boxes"][a]["x"], d["boxes"][a]["y"], d["boxes"][b]["x"], d["boxes"][b]["y"]
+        for a, lane in d["lanes"].items():
+            x, y = d["boxes"][int(a)]["x"], d["boxes"][int(a)]["y"]
             passed = "".join(f"L{p + 20} {q + 76}v{HEIGHT}" for p, q in lane)
-            way = f"M{x + 86} {y + 76 + HEIGHT}{passed}L{u + 86} {v + 76}"
+            out.append(f'<path d="M{x + 86} {y + 76 + HEIGHT}{passed}" fill="none" stroke="{MUTED}"/>')
+        for (a, b), n in zip(d["edges"], d["passed"], strict=True):
+            x, y = d["lanes"][str(a)][n - 1] if n else (d["boxes"][a]["x"] + WIDTH // 2, d["boxes"][a]["y"])
+            u, v = d["boxes"][b]["x"], d["boxes"][b]["y"]
+            way = f"M{x + 20} {y + 76 + HEIGHT}L{u + 86} {v + 76}"
             out.append(f'<path d="{way}" fill="none" stroke="{MUTED}"/>')
         for b in d["boxes"]:
             x, y, round_ = b["x"] + 20, b["y"] + 76, 4 if b["kind"] == "op" else 20
             out.append(f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="{round_}" fill="{PAPER}" '
                        f'stroke="{INK if b["kind"] == "leaf" else LINE}"/>')  # fmt: skip
-            out.append(text(x + WIDTH / 2, y + 16, b["name"], weight=650, anchor="middle"))
+            name = b["name"] if len(b["name"]) <= 18 else b["name"][:17] + "…"  # what the box has room for
+            out.append(text(x + WIDTH / 2, y + 16, name, 13 if len(name) <= 15 else 11, weight=650, anchor="middle"))
             out.append(text(x + WIDTH / 2, y + 31, b["shape"], 11, MUTED, mono=True, anchor="middle"))
         return drawing(width, height, self.describe(), out)
 

@@ -91,7 +91,8 @@ export const counted = (n, one) => `${n.toLocaleString("en")} ${one}${n === 1 ? 
 export function say(...parts) {
   const element = part => {
     if (typeof part === "string") return part;
-    return part.code != null ? html("code", {}, part.code) : html("span", { class: "v " + part.v }, part.t);
+    const long = part.code?.length > 32 ? "long" : null;
+    return part.code != null ? html("code", { class: long }, part.code) : html("span", { class: "v " + part.v }, part.t);
   };
   return parts
     .flat(Infinity)
@@ -129,8 +130,9 @@ export function mount(draw) {
   return ({ model, el }) => {
     let stop = () => {};
     const redraw = () => {
-      const focus = el.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
-      stop();
+      const held = el.contains(document.activeElement) ? document.activeElement : null;
+      stop(); // what plays stops, and its button is called play again
+      const focus = held?.getAttribute("aria-label");
       el.replaceChildren();
       stop = draw(model, el);
       if (focus)

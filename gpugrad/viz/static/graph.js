@@ -4,6 +4,7 @@ import { button, sentence } from "./controls.js";
 
 const PAD = 12;
 const MOST = 660; // pixels in height
+const READABLE = 0.75; // the scale at which boxes can be read on a phone
 const cut = t => (t.length > 18 ? t.slice(0, 17) + "…" : t);
 
 /** A box in words. */
@@ -27,7 +28,7 @@ function boxOf(b, i, [width, height]) {
     "g",
     names,
     svg("rect", { x: b.x, y: b.y, width, height, rx: b.kind === "leaf" ? height / 2 : 4 }),
-    text(width / 2, 13, "nm", cut(b.name)),
+    text(width / 2, 13, b.name.length > 15 ? "nm long" : "nm", cut(b.name)),
     text(width / 2, 27, "ax", cut(b.shape)),
     b.grad ? text(width - 14, height / 2, "nabla", "∇") : null,
   );
@@ -57,13 +58,14 @@ function camera(root, W, H) {
   const width = () => root.clientWidth || 800;
   const height = () => root.clientHeight || 480;
   const show = () => root.setAttribute("viewBox", `${view.x} ${view.y} ${width() / view.k} ${height() / view.k}`);
-  /** All of it, or (least) not smaller than can be read. */
+  /** All of it, or (least) not smaller than can be read; gives its scale. */
   const whole = (least = 0) => {
     view.k = Math.max(least, Math.min(1, width() / (W + 2 * PAD), (MOST - 10) / (H + 2 * PAD)));
     root.style.height = Math.max(140, Math.min(MOST, (H + 2 * PAD) * view.k)) + "px";
     view.x = W / 2 - width() / view.k / 2;
     view.y = -PAD;
     show();
+    return view.k;
   };
   const zoom = (f, cx = 0.5, cy = 0.5) => {
     const k = Math.max(0.05, Math.min(3, view.k * f));
@@ -117,7 +119,7 @@ function draw(model, el) {
   const wires = d.edges.map(([a, b], k) => {
     needs[b].push(a);
     users[a].push(b);
-    const parts = wireOf(d.boxes[a], d.boxes[b], d.ways[k], d.box);
+    const parts = wireOf(d.boxes[a], d.boxes[b], (d.lanes[a] ?? []).slice(0, d.passed[k]), d.box);
     root.append(...parts);
     return { a, b, parts };
   });
@@ -175,7 +177,7 @@ function draw(model, el) {
   const options = [zooms, again, note].filter(Boolean);
   el.append(figure({ data: d, options, sentence: line, pictures: [root], legend: LEGEND }));
   const open = () => {
-    view.whole(el.clientWidth < SMALL ? 0.75 : 0);
+    if (view.whole(el.clientWidth < SMALL ? READABLE : 0) < 0.3) view.whole(READABLE);
     view.keep(d.boxes[cur], d.box);
   };
   open();

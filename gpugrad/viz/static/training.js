@@ -11,7 +11,9 @@ const many = (n, one, more) => `${n.toLocaleString("en")} ${n === 1 ? one : more
 function ticks([low, high], log) {
   if (!log) return [0, 1, 2, 3, 4].map(k => low + ((high - low) * k) / 4);
   const out = [];
-  for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e++) out.push(10 ** e, 3 * 10 ** e);
+  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+  const each = Math.ceil((last - first) / 6); // of many powers of ten, some
+  for (let e = first; e <= last; e += each) out.push(10 ** e, ...(each > 1 ? [] : [3 * 10 ** e]));
   return out.filter(t => t >= low * 0.999 && t <= high * 1.0001);
 }
 
@@ -52,7 +54,8 @@ function lossCurve(d) {
 
 function accuracyCurve({ accuracy }) {
   const percent = accuracy.map(p => 100 * p[1]);
-  const floor = Math.max(0, Math.floor(Math.min(...(percent.length ? percent : [0])) - 1));
+  const least = Math.floor(Math.min(...(percent.length ? percent : [0])) - 1);
+  const floor = Math.max(0, 100 - 4 * Math.ceil((100 - least) / 4)); // four steps of whole numbers
   const epochs = many(percent.length, "epoch", "epochs");
   const across = [0.5, Math.max(2, percent.length) + 0.5];
   const a = axes("accuracy on the test digits", across, [floor, 100], false, epochs);
