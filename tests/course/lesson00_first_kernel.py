@@ -35,5 +35,6 @@ WRONG = {
             says="OUT OF BOUNDS",
         ),
         Wrong("another name", change("reverse", "turn"), says="no kernel 'reverse'"),
+        Wrong("only right for powers of two", change("n - 1 - i", "(n - 1) ^ i"), says="OUT OF BOUNDS"),
     ],
 }

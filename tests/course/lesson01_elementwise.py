@@ -24,6 +24,7 @@ WRONG = {
         Wrong("only right for square", change("i / columns", "i / rows"), says="reads b[3], but b has 3 elements"),
         Wrong("constant", change("x[i] + b[i / columns]", "0"), says="out[0, 0] is 0, and should be"),
         Wrong("always the first", change("b[i / columns]", "b[0]"), says="out[1, 0] is"),
+        Wrong("only right for powers of two", change("i / columns", "i >> (31 - clz(columns))"), says="OUT OF BOUNDS"),
     ],
     "01.4": [
         Wrong("NaN lost in a comparison", change("< 0 ? 0 : x[i]", "> 0 ? x[i] : 0"), says="is 0, and should be nan"),

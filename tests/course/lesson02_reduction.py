@@ -42,6 +42,7 @@ WRONG = {
         Wrong("plus infinity", change("-INFINITY", "INFINITY"), says="out[0] is inf"),
         Wrong("the first row's first", change("-INFINITY", "x[0]"), says="is -1."),
         Wrong("another loop", change("i < n", "i <= n"), says="OUT OF BOUNDS"),
+        Wrong("every second one", change("i++", "i += 2"), says="out[0] is"),
     ],
     "02.4": [
         Wrong("no barrier in the loop", change(BARRIER, ""), says="DATA RACE"),
@@ -61,6 +62,7 @@ WRONG = {
         Wrong("one lane does it all", ALONE, says="only 3 lanes read x, where 150 could"),
         Wrong("too wide", change("width = 32", "width = 64"), says="OUT OF BOUNDS"),
         Wrong("every lane writes its own", change("if (lane == 0)\n", "", "part[0]", "part[lane]"), says="DATA RACE"),
+        Wrong("only right for multiples of 64", change("i < n; i += 64", "i < n / 64 * 64; i += 64"), says="out[0] is"),
     ],
     "02.6": [
         Wrong("read twice", change("v > largest ? v", "v > largest ? x[row * n + i]"), says="right, but it reads x"),

@@ -17,6 +17,13 @@ FROM_OUT = change(
     "out[row * n + i] = exp(x[row * n + i] - m);\n    for (int i = 0; i < n; i++)\n      out[row * n + i] /= s;",
 )
 
+# The same sum without a branch: the larger of two takes the other's place.
+BRANCHLESS = change(
+    "if (a > m) {\n        s = s * exp(m - a) + 1;\n        m = a;\n      } else\n        s += exp(a - m);",
+    "float larger = fmax(a, m);\n      s = s * exp(m - larger) + exp(a - larger);\n      m = larger;",
+)
+ANOTHER_WAY = {"03.5": BRANCHLESS}
+
 WRONG = {
     "03.1": [
         Wrong("scores added up", [400, 0.25], says="not scores"),
@@ -41,8 +48,11 @@ WRONG = {
         Wrong("the maximum forgotten", change("- m - log(s)", "- log(s)"), says="out[0, 0] is"),
         Wrong("no maximum subtracted", change("exp(x[row * n + i] - m)", "exp(x[row * n + i])"), says="out["),
         Wrong("off by one", change("i < n; i++)\n      s", "i < n - 1; i++)\n      s"), says="out[0, 0] is"),
+        Wrong("the logarithm of the mean", change("log(s)", "log(s / n)"), says="out[0, 0] is"),
     ],
     "03.5": [
+        Wrong("smaller scores forgotten", change(" else\n        s += exp(a - m);", ""), says="out[1] is"),
+        Wrong("smaller scores the wrong way round", change("s += exp(a - m)", "s += exp(m - a)"), says="out[1] is"),
         Wrong("left as it was", TOO_LATE, says="out[0] is"),
         Wrong("rescaled the wrong way", change("exp(m - a)", "exp(a - m)"), says="out[0] is"),
         Wrong("begun anew", change("s * exp(m - a) + 1", "1"), says="out[0] is"),

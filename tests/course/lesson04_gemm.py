@@ -24,6 +24,11 @@ WRONG = {
         Wrong("only right for square", change("b[k * N + n]", "b[k * M + n]"), says="c[0, 0] is"),
         Wrong("rows as wide as C", change("a[m * K + k]", "a[m * N + k]"), says="c[1, 0] is"),
         Wrong("a sum", change("k] * b", "k] + b"), says="c[0, 0] is"),
+        Wrong(
+            "ids exchanged",
+            change("n = get_global_id(0), m = get", "m = get_global_id(0), n = get"),
+            says="NEVER WRITTEN",
+        ),
     ],
     "04.4": [
         Wrong("not transposed", change("a[k * M + m]", "a[m * K + k]"), says="c[0, 0] is"),
@@ -37,6 +42,7 @@ WRONG = {
         Wrong("one barrier, after writing", AFTER_READING, says="DATA RACE"),
         Wrong("writes beyond the edge", change("  if (m < M && n < N)\n", ""), says="OUT OF BOUNDS"),
         Wrong("reads beyond the edge", change("m < M && k0 + x < K", "k0 + x < K"), says="OUT OF BOUNDS"),
+        Wrong("only right for whole tiles", change("k0 < K;", "k0 + TILE <= K;"), says="c[0, 0] is"),
     ],
     "04.6": [
         Wrong("b in the inner loop", change("k] * right", "k] * b[k * N + n]"), says="right, but it reads b"),

@@ -5,6 +5,12 @@ from wrong_answers import Wrong, change
 CLAMPED = change("inside ? x[h * W + w] : 0", "x[clamp(h, 0, H - 1) * W + clamp(w, 0, W - 1)]")
 EXCHANGED = change("kh = k / KW % KH, kw = k % KW", "kh = k % KH, kw = k / KH % KW")
 
+# Below zero and beyond the edge are one question, as an unsigned number below zero is large.
+UNSIGNED = change(
+    "int h = oh", "uint h = oh", "int w = ow", "uint w = ow", "h >= 0 && h < H && w >= 0 && w < W", "h < H && w < W"
+)
+ANOTHER_WAY = {"05.6": UNSIGNED}
+
 WRONG = {
     "05.1": [
         Wrong("dilation forgotten", [28, 12, 26], says="reaches over 5 pixels"),
@@ -40,12 +46,20 @@ WRONG = {
         Wrong("only right for square", change("(oh + kh) * W", "(oh + kh) * H"), says="col[0, 4] is"),
         Wrong("window forgotten", change("(oh + kh) * W + ow + kw", "oh * W + ow"), says="col[1, 0] is"),
         Wrong("constant", change("= x[(oh + kh) * W + ow + kw]", "= 0"), says="col[0, 0] is 0"),
+        Wrong(
+            "windows side by side", change("oh + kh", "oh * KH + kh", "W + ow + kw", "W + ow * KW + kw"),
+            says="OUT OF BOUNDS",
+        ),
     ],
     "05.5": [
         Wrong("left as it was", change(" && w < W", ""), says="reads x[15], but x has 15 elements"),
         Wrong("the lower edge forgotten", change("h < H && ", ""), says="OUT OF BOUNDS"),
         Wrong("clamped to the edge", CLAMPED, says="col[0, 0] is"),
         Wrong("only right for square", change("w < W", "w < H"), says="is 0, and should be"),
+        Wrong(
+            "the edge repeated", change("inside ? x[h * W + w] : 0", "x[clamp(h, 0, H - 1) * W + clamp(w, 0, W - 1)]"),
+            says="col[0, 0] is",
+        ),
     ],
     "05.6": [
         Wrong("stride forgotten", change("oh * SH", "oh"), says="is"),

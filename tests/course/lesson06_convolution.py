@@ -27,11 +27,13 @@ WRONG = {
         Wrong("pixels first", change("x[c * L + l]", "x[l * C + c]"), says="is"),
         Wrong("off by one", change("c < C", "c < C - 1"), says="is"),
         Wrong("no guard", change("l < L", "1"), says="OUT OF BOUNDS"),
+        Wrong("the result transposed", change("y[co * L + l]", "y[l * get_global_size(1) + co]"), says="y[0, 1] is"),
     ],
     "06.5": [
         Wrong("left as it was", change("kh * K + kw]", "(K - 1 - kh) * K + K - 1 - kw]"), says="y[0, 0] is"),
         Wrong("half mended", change("weight[kh * K + kw]", "weight[kh * K + K - 1 - kw]"), says="y[0, 0] is"),
         Wrong("transposed", change("weight[kh * K + kw]", "weight[kw * K + kh]"), says="y[0, 0] is"),
+        Wrong("off by one", change("kh < K;", "kh < K - 1;"), says="y[0, 0] is"),
     ],
     "06.6": [
         Wrong("read four times", change("* pixel", f"* {PIXEL}"), says="right, but it reads x"),

@@ -37,6 +37,7 @@ WRONG = {
         Wrong("the first image only", change("(n * C + c)", "c"), says="out[0] is"),
         Wrong("only right for square", change("(n * C + c) * L + l", "(n * C + c) * C + l"), says="is"),
         Wrong("a mean", change("= sum;", "= sum / (N * L);"), says="out[0] is"),
+        Wrong("channels and pixels exchanged", change("(n * C + c) * L + l", "(n * L + l) * C + c"), says="out[0] is"),
     ],
     "09.7": [
         Wrong("as it was", change("= out[i]", "= tanh(x[i])"), says="it reads x"),

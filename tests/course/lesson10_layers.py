@@ -43,6 +43,7 @@ WRONG = {
         Wrong("the gradient's step", change("lr * m[i]", "lr * g[i]"), says="p[0] is"),
         Wrong("the start forgotten", change("first ? g[i] : ", ""), says="at the first step: p[0] is nan"),
         Wrong("first at every step", change("first ? g[i] : momentum * m[i] + g[i]", "g[i]"), says="p[0] is"),
+        Wrong("the gradient weighed, too", change("* m[i] + g[i]", "* m[i] + (1 - momentum) * g[i]"), says="p[0] is"),
     ],
     "10.7": [
         Wrong("no correction", change("mean / c1", "mean", "square / c2", "square"), says="with n = 7, t = 1: p[0] is"),

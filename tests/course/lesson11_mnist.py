@@ -44,5 +44,6 @@ WRONG = {
         Wrong("transposed", change(PLACE, "matrix[said[i] * classes + labels[i]]"), says="matrix["),
         Wrong("no guard", change("if (i < n)", ""), says="OUT OF BOUNDS"),
         Wrong("only right for ten", change("* classes", "* 10"), says="OUT OF BOUNDS"),
+        Wrong("only right for whole groups", change("i < n", "i < n / 8 * 8"), says="matrix[0, 1] is"),
     ],
 }  # fmt: skip

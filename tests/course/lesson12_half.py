@@ -5,6 +5,18 @@ from wrong_answers import Wrong, change
 NEAREST = "rest > 4096 || (rest == 4096 && (h & 1))"
 SQUARE = "x[row * n + i] * x[row * n + i]"
 
+# One sum rounds: what carries out of the fraction goes on into the exponent.
+ONE_SUM = """\
+__kernel void to_half(__global const float *x, __global int *bits, int n) {
+  int i = get_global_id(0);
+  if (i < n) {
+    uint word = as_uint(x[i]), kept = (word & 0x7fffffff) - (112 << 23);
+    bits[i] = (word >> 31 << 15) | ((kept + 4095 + (kept >> 13 & 1)) >> 13);
+  }
+}
+"""
+ANOTHER_WAY = {"12.4": ONE_SUM}
+
 WRONG = {
     "12.1": [
         Wrong("the fraction only", 1.25, says="to which power of two"),
@@ -50,6 +62,7 @@ WRONG = {
         Wrong("the square in half", change("sum +=", "sum += out[row] ="), says="out[1] is inf"),
         Wrong("no root", change("sqrt(sum)", "sum"), says="out[0] is 49, and should be 7"),
         Wrong("the sum of the sizes", change(SQUARE, "fabs(x[row * n + i])", "sqrt(sum)", "sum"), says="out[0] is 11"),
+        Wrong("off by one", change("i < n; i++", "i < n - 1; i++"), says="out[0] is"),
     ],
     "12.7": [
         Wrong("never grows", change("return scale * 2, 0", "return scale, 0"), says="update(8, 2, False, 3)"),

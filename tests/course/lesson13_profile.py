@@ -4,6 +4,13 @@ from wrong_answers import Wrong, change
 
 FLOPS, BYTES = 2 * 32 * 128 * 1568, 4 * (32 * 1568 + 1568 * 128 + 32 * 128)
 
+# The second reading of x, and each of two writes, stand behind a condition.
+BEHIND_CONDITIONS = change(
+    "      float value = x[i];\n      out[i] = value < 0 ? 0 : value;",
+    "      if (x[i] < 0)\n        out[i] = 0;\n      else\n        out[i] = x[i];",
+)
+ANOTHER_WAY = {"13.5": BEHIND_CONDITIONS}
+
 WRONG = {
     "13.1": [
         Wrong("multiplications only", [FLOPS // 2, BYTES], says="are two operations"),
@@ -36,6 +43,11 @@ WRONG = {
     ],
     "13.5": [
         Wrong(
+            "its own stretch, and the value fetched twice",
+            change("first + k * get_global_size(0)", "EACH * first + k", "0 : value", "0 : x[i]"),
+            says="32 neighbours touch 8.00 segments at once",
+        ),
+        Wrong(
             "left as it was",
             change("= get_global_id(0)", "= EACH * get_global_id(0)", "k * get_global_size(0)", "k"),
             says="touch 8.00 segments",
@@ -49,6 +61,7 @@ WRONG = {
         Wrong("a row more", change("[32][33]", "[33][32]"), says="32 of 32 neighbours queue up"),
         Wrong("two more", change("[32][33]", "[32][34]"), says="2 of 32 neighbours queue up"),
         Wrong("one too few", change("[32][33]", "[32][31]"), says="with R = 32, C = 64"),
+        Wrong("only right for square", change("* R + r0", "* C + r0"), says="OUT OF BOUNDS"),
     ],
     "13.7": [
         Wrong("no ReLU", change("best = 0", "best = -INFINITY"), says="out["),

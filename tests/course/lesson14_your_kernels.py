@@ -61,6 +61,10 @@ WRONG = {
         Wrong("only the first of outer", change("(o * reduced + r)", "r"), says="out[1, 0] is"),
         Wrong("constant", change("out[k] = sum", "out[k] = 0"), says="out[0, 0] is 0"),
         Wrong("one too many", change("r < reduced", "r <= reduced"), says="OUT OF BOUNDS"),
+        Wrong(
+            "only right where inner is 1", change("(o * reduced + r) * inner + i", "k * reduced + r"),
+            says="out[0, 0] is",
+        ),
     ],
     "14.4": [
         Wrong("no strides", change("a[m * a_m + k * a_k]", "a[m * K + k]"), says="A transposed: c[0, 0, 0, 0] is"),
@@ -77,6 +81,7 @@ WRONG = {
         Wrong("everybody gets it", change("if (indices[o] == h * W + w)", "if (KH > 0)"), says="gx[0"),
         Wrong("dilation forgotten", change("kh * DH", "kh", "kw * DW", "kw"), says="gx["),
         Wrong("only the first plane", change("(plane * OH + oh)", "oh"), says="gx[1"),
+        Wrong("the last window only", change("sum +=", "sum ="), says="gx[0, 0, 2] is"),
     ],
     "14.6": [
         Wrong("eps under the root", EPS, says="p["),

@@ -75,7 +75,7 @@ def _log_softmax(rng: np.random.Generator) -> Iterator[Case]:
 def _log_sums(rng: np.random.Generator) -> Iterator[Case]:
     for rows, n in SIZES:
         x = _scores(rng, rows, n)
-        x.sort(1)  # each score is a new maximum
+        x[0::2].sort(1)  # each score is a new maximum; in the other rows most are none
         args = (x, Out((x[:, 0] - _logs(x)[:, 0]).astype("f4"), NEAR), rows, n)
         yield Case(f"with {rows} rows of {n}", args, (rounded_up(rows, 4),), (4,))
 
