@@ -38,6 +38,7 @@ WRONG = {
         Wrong("one power too early", 16, says="rounded up"),
     ],
     "12.4": [
+        Wrong("the last bits not seen", change("rest = fraction & 8191", "rest = fraction & 8188"), says="bits[5] is"),
         Wrong("cut off", change(NEAREST, "0"), says="bits[2] is"),
         Wrong("ties up", change(NEAREST, "rest >= 4096"), says="0 01111 0000000011, and should be 0 01111 0000000010"),
         Wrong("ties down", change(NEAREST, "rest > 4096"), says="bits[4] is"),

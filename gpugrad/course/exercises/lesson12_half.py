@@ -45,8 +45,10 @@ def _bits(half: int) -> str:
 
 def _to_half(rng: np.random.Generator) -> Iterator[Case]:
     gap = 2.0**-10  # of halves from 1 to 2
-    # exact; cut off; up; a tie down to even; a tie up to even; a carry into the exponent; with a sign
-    awkward = [1, 1 + 0.4 * gap, 1 + 0.7 * gap, 1 + 2.5 * gap, 1 + 3.5 * gap, 2 - 0.3 * gap, -0.1]
+    # exact; cut off; up; a tie down to even; a tie up to even; a little more than a tie; a carry; a sign
+    awkward = [
+        1, 1 + 0.4 * gap, 1 + 0.7 * gap, 1 + 2.5 * gap, 1 + 3.5 * gap, 1 + 2.5 * gap + 2.0**-23, 2 - 0.3 * gap, -0.1
+    ]  # fmt: skip
     ends = [65504, -65504, 2.0**-14, 65519]
     sizes = 2.0 ** rng.integers(-14, 16, 290)
     ties = 1 + (rng.integers(0, 1024, 290) + 0.5) * gap
