@@ -190,12 +190,14 @@ HUGE = {
     "filters": lambda: viz.conv2d().choose(kernel=10**6),
     "padding": lambda: viz.im2col(padding=1000),
     "padding of a convolution": lambda: viz.conv2d(padding=10_000),
+    "reads of a convolution": lambda: viz.conv2d(np.zeros((1, 1, 100, 100)), np.zeros((1, 1, 50, 50))),
+    "reads of pooling": lambda: viz.pooling(np.zeros((1, 1, 100, 100)), 50, 1),
 }
 
 
 @pytest.mark.parametrize("what", HUGE)
 def test_what_is_too_large_to_draw_is_refused_before_it_is_recorded(what):
-    with pytest.raises(ValueError, match=r"the picture would hold [0-9,]+ cells and more"):
+    with pytest.raises(ValueError, match=r"the picture would hold ([0-9,]+ cells and more|up to [0-9,]+ reads)"):
         HUGE[what]()
 
 

@@ -90,6 +90,27 @@ def test_a_page_of_much_data_leaves_out_options_rather_than_grow(draw, tmp_path)
     assert draw().save(tmp_path / "page.html").stat().st_size < 1_000_000
 
 
+def many_places(n):
+    """A kernel of n stores, each to a cell of the neighbour's too."""
+    stores = " ".join(f"o[i + {k}] = {k};" for k in range(n))
+    return f"__kernel void many(__global float *o) {{ int i = get_global_id(0); {stores} }}"
+
+
+def test_of_a_hundred_places_a_few_requests_each_are_shown():
+    figure = viz.memory(recorded(many_places(100), zeros(13_000), global_size=12_800, local_size=64))
+    assert len(json.dumps(figure.data)) < 1_000_000
+    assert len(figure.places) == 100 and {p["requests"] for p in figure.places} == {400}
+    assert {p["shown"] for p in figure.places} == {12}
+    few = viz.memory(recorded(many_places(2), zeros(13_000), global_size=12_800, local_size=64))
+    assert {p["shown"] for p in few.places} == {400}
+
+
+def test_of_many_races_the_first_are_drawn():
+    figure = viz.race(recorded(many_places(30), zeros(100), global_size=64, local_size=64))
+    assert figure.head() == "Data races of many: 20 of 29" and len(figure.data["races"]) == 20
+    assert figure.describe().startswith("1 of 20: ")
+
+
 # what an option can be
 
 

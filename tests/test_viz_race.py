@@ -126,7 +126,7 @@ def test_what_is_no_race_is_refused(shift):
         viz.race(clean)
     with pytest.raises(TypeError, match="record one with"):
         viz.race(7)
-    with pytest.raises(ValueError, match="number is 3; the report holds data races 0 to 0"):
+    with pytest.raises(ValueError, match="number is 3; the figure draws the report's data races 0 to 0"):
         viz.race(shift, 3)
     with pytest.raises(traitlets.TraitError, match=r"race is 3; the report has 1 \(0 to 0\)"):
         viz.race(shift).race = 3

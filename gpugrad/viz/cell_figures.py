@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,8 @@ class Pooling(CellFigure):
         check_float("pooling", "x", self.x)
         w = window("pooling", params["kernel"], params["stride"], params["padding"], 1)
         N, C, H, W = self.x.shape
-        check_room("pooling", self.x.shape, (N, C, *pooled_in("pooling", (H, W), w, ceil_mode=False)))
+        OH, OW = pooled_in("pooling", (H, W), w, ceil_mode=False)
+        check_room("pooling", self.x.shape, (N, C, OH, OW), reads=N * C * OH * OW * w.KH * w.KW)
         run = kernels.max_pool2d if params["kind"] == "max" else kernels.avg_pool2d
         with trace(kernels=f"{params['kind']}_pool_window") as t:
             run(self.x, params["kernel"], params["stride"], params["padding"], variant="window")
@@ -149,8 +151,10 @@ class Conv2d(CellFigure):
         w = window("conv2d", k, *geometry.values())  # says what is wrong with them
         size = (2, self.x.shape[1], w.KH, w.KW) if self.weight is None else self.weight.shape
         check_room("conv2d", self.x.shape, size)
-        N, _, H, W = self.x.shape
-        check_room("conv2d", self.x.shape, size, (N, size[0], *windows_in("conv2d", (H, W), w)))
+        N, C, H, W = self.x.shape
+        OH, OW = windows_in("conv2d", (H, W), w)
+        y_size = N, size[0], OH, OW
+        check_room("conv2d", self.x.shape, size, y_size, reads=2 * math.prod(y_size) * C * w.KH * w.KW)
         x, weight = self.x, self.weight if self.weight is not None else filters(size, self.x)
         name, inputs, self.does = RESULTS[params["shows"]]
         with trace(kernels=name) as t:

@@ -17,6 +17,7 @@ from .still import Picture, still
 from .words import by_shape, counted, numbers, pack_integers, trimmed, unpack
 
 REQUESTS = 400  # of each place, shown
+ALL_REQUESTS = 2000  # of all places together: what a page of under 1 MB holds
 VERB = {"load": "read", "store": "write", "atomic": "update"}
 LEAD = (
     f"{WARP} neighbouring work-items run a place of the source together. Global memory comes in segments of {SEGMENT} "
@@ -41,7 +42,10 @@ class Memory(Figure):
                 f"memory: the launch of {launch.kernel} holds no access to global or local memory: its work-items "
                 "touched none, only outside of it, or none of them was recorded (groups=, work_items=)"
             )
-        self.places = [self._place(m, rows) for m, rows in zip(memory_use(launch), found, strict=True)]
+        uses, shown = memory_use(launch), REQUESTS
+        while shown > 1 and sum(min(use["requests"], shown) for use in uses) > ALL_REQUESTS:
+            shown //= 2
+        self.places = [self._place(m, rows, shown) for m, rows in zip(uses, found, strict=True)]
         size = by_shape(trimmed(launch.local_size))
         data = {
             "title": f"Memory: what {launch.kernel} asks for", "lead": LEAD, "source": launch.source,
@@ -67,11 +71,11 @@ class Memory(Figure):
             raise traitlets.TraitError(f"memory: request is {k}; no place has more than {n} (0 to {n - 1})")
         return k
 
-    def _place(self, use: dict[str, Any], rows: np.ndarray) -> dict[str, Any]:
+    def _place(self, use: dict[str, Any], rows: np.ndarray, most: int) -> dict[str, Any]:
         """One place: its averages, and of its first requests who touched which bytes."""
         c, site = self.launch.columns, self.launch.sites[use["site"]]
         request = requests_of(self.launch, rows)
-        keep = request < REQUESTS
+        keep = request < most
         rows, request = rows[keep], request[keep]
         average: dict[str, Any] = {k: round(float(use[k]), 3) for k in ("segments", "useful", "conflicts") if k in use}
         return {

@@ -27,6 +27,7 @@ LEAD = (
 KIND = {STORE: "store", ATOMIC: "atomic"}
 VERB = {"load": "reads", "store": "writes", "atomic": "updates"}
 SIGN = {"load": "r", "store": "w", "atomic": "a"}
+MOST = 20  # races that are drawn: a kernel that has many more makes one mistake in many places
 
 
 class Race(Figure):
@@ -40,7 +41,9 @@ class Race(Figure):
     def __init__(self, report: Report) -> None:
         self.report, self.launch = report, report.launch
         self.steps = Steps(self.launch, "race")
-        self.races = [RacePairs(self.steps, f) for f in report if f.kind == "data race" and len(f.events) == 2]
+        found = [f for f in report if f.kind == "data race" and len(f.events) == 2]
+        self.found = len(found)
+        self.races = [RacePairs(self.steps, f) for f in found[:MOST]]
         if not self.races:
             raise ValueError(f"race: the report on {self.launch.kernel} holds no data race; it says: {report}")
         file = self.launch.file.strip("<>") or "your kernel"
@@ -112,7 +115,8 @@ class Race(Figure):
 
     def head(self) -> str:
         n = len(self.races)
-        return f"Data races of {self.launch.kernel}: {n}" if n > 1 else f"A data race of {self.launch.kernel}"
+        of_all = f" of {self.found:,}" if self.found > n else ""
+        return f"Data races of {self.launch.kernel}: {n}{of_all}" if n > 1 else f"A data race of {self.launch.kernel}"
 
     def describe(self) -> str:
         """The lowest-numbered pair, without values: those of a race belong to one run."""
@@ -148,13 +152,14 @@ def race(report: Report | LaunchTrace | Any, number: int = 0) -> Race:
 
     report: what `t.launches[i].report()` or `gg.sanitize` gives, or a recorded launch. number: which of its data races
     to open with. The live card shows, of all pairs at these two places, one that did harm in this run; `describe()` and
-    what notebooks keep show the lowest-numbered one. ValueError where the report holds no data race.
+    what notebooks keep show the lowest-numbered one. Of many races the first 20 are drawn. ValueError where the report
+    holds none.
     """
     if not isinstance(report, Report):
         report = one_launch("race", report).report()
     figure = Race(report)
     number, last = integer("race", "number", number, 0), len(figure.races) - 1
     if number > last:
-        raise ValueError(f"race: number is {number}; the report holds data races 0 to {last}")
+        raise ValueError(f"race: number is {number}; the figure draws the report's data races 0 to {last}")
     figure.race = number
     return figure

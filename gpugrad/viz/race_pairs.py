@@ -12,7 +12,7 @@ from itertools import islice, product
 import numpy as np
 
 from ..trace.cells import pack, spaces, touches
-from ..trace.events import ATOMIC, LOAD, STORE, values
+from ..trace.events import ATOMIC, LOAD, STORE
 from ..trace.launch import LaunchTrace
 from ..trace.report import Finding
 from .steps import Steps
@@ -37,7 +37,7 @@ class RacePairs:
         a, b = self.lowest
         self.info = self.launch.buffers[int(c.buffer[a])]
         self.across = bool(c.group[a] != c.group[b])
-        self.values = values(c, self.launch.sites)
+        self.values = self.steps.all_values
 
     @property
     def launch(self) -> LaunchTrace:

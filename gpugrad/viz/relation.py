@@ -17,8 +17,16 @@ MAX_CELLS = 20_000  # of all buffers together, and of pairs: what a page of unde
 MAX_PAIRS = 40_000
 
 
-def check_room(function: str, *shapes: tuple[int, ...]) -> None:
-    """Raise ValueError where arrays alone are more than the picture can hold: recording them could take for ever."""
+def check_room(function: str, *shapes: tuple[int, ...], reads: int = 0) -> None:
+    """Raise ValueError where arrays alone are more than the picture can hold: recording them could take for ever.
+
+    `reads` is at most how many there will be: padding is not read, so it may be far above the limit of `check_size`.
+    """
+    if reads > 10 * MAX_PAIRS:
+        raise ValueError(
+            f"{function}: the picture would hold up to {reads:,} reads; the limit is {MAX_PAIRS:,}. Show fewer "
+            "channels or images, or a part of each"
+        )
     cells = sum(math.prod(shape) for shape in shapes)
     if cells > MAX_CELLS:
         raise ValueError(

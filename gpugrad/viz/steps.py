@@ -92,6 +92,11 @@ class Steps:
                 out[rows] = np.ascontiguousarray(raw[:, :width]).view(info.dtype)[:, 0]
         return out
 
+    @cached_property
+    def all_values(self) -> np.ndarray:
+        """Values in the order of the launch's columns."""
+        return values(self.t.columns, self.t.sites)
+
     # ---- sizes and names
 
     @cached_property
