@@ -1,6 +1,9 @@
 """What the figures make of odd input: it is drawn right, or refused in a sentence that names what was called."""
 
 import json
+import os
+import subprocess
+import sys
 import xml.dom.minidom
 
 import numpy as np
@@ -254,3 +257,36 @@ def test_a_long_name_stays_in_its_box():
     w = gg.ones(2, requires_grad=True)
     frame = viz.graph(w * w, {"features.0.convolution.weight": w}).first_frame()
     assert ">features.0.convol…<" in frame and "convolution" not in frame
+
+
+# devices
+
+MOVED = """
+import numpy as np, gpugrad as gg
+from gpugrad import viz
+from gpugrad.models import course_cnn
+first, second = gg.devices()
+gg.use_device(first)
+test = gg.data.mnist(train=False, source="subset")
+few = gg.data.ImageDataset(test.images[:20], test.labels[:20], "few")
+figure, digit, training = viz.conv2d(), viz.digit(), viz.training(course_cnn(pretrained=True), few)
+gg.use_device(second)
+for shows in ("dx", "dweight", "y"):
+    figure.choose(shows=shows, padding=1)
+digit.look(digit.examples[3])
+training.step(1)
+training.finish()
+assert all(str(first) in f.data["caption"] for f in (figure, digit, training))
+print(digit.describe())
+"""
+
+
+def test_figures_go_on_where_they_began_when_another_device_is_chosen():
+    platform = gg.current_device().cl_device.platform.name
+    if platform != "Portable Computing Language":
+        pytest.skip("PoCL can show one CPU as two devices")
+    env = {**os.environ, "POCL_DEVICES": "pthread basic"}
+    env.pop("GPUGRAD_DEVICE", None)
+    done = subprocess.run([sys.executable, "-c", MOVED], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("The network says 3")

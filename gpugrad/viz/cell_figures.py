@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from .. import kernels
 from ..array import Array
 from ..kernels.broadcast import broadcast_shape
@@ -155,7 +153,7 @@ class Conv2d(CellFigure):
         OH, OW = windows_in("conv2d", (H, W), w)
         y_size = N, size[0], OH, OW
         check_room("conv2d", self.x.shape, size, y_size, reads=2 * math.prod(y_size) * C * w.KH * w.KW)
-        x, weight = self.x, self.weight if self.weight is not None else filters(size, self.x)
+        x, weight = self.x, self.weight if self.weight is not None else digits(size, 9, self.x, -2, 2)
         name, inputs, self.does = RESULTS[params["shows"]]
         with trace(kernels=name) as t:
             y = kernels.conv2d(x, weight, **geometry, variant="direct")
@@ -189,11 +187,6 @@ class Conv2d(CellFigure):
             f"conv2d (direct, {self.relation.size}): {shapes[0]} and {shapes[1]} to {shapes[2]}, stride {p['stride']}, "
             f"padding {p['padding']}, dilation {p['dilation']}"
         )
-
-
-def filters(shape: tuple[int, ...], like: Array) -> Array:
-    """Small whole weights, negative ones too, of the type of `like`."""
-    return Array.from_numpy(np.random.default_rng(9).integers(-2, 3, shape).astype(like.dtype))
 
 
 def pooling(x: Any = None, kernel_size: int | Pair = 2, stride: int | Pair | None = None, padding: int | Pair = 0, *,

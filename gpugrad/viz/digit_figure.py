@@ -8,11 +8,10 @@ import numpy as np
 import traitlets
 
 from .. import data as datasets
-from ..device import current_device
 from ..errors import GpugradError
 from ..models import course_cnn
 from .figure import Figure
-from .network import check_network, percent, shown
+from .network import check_network, device_of, percent, shown
 from .page import script
 from .still import INK, MUTED, drawing, text
 from .words import pack, unpack
@@ -33,7 +32,7 @@ class Digit(Figure):
         self.image = examples[choice]
         head = {
             "title": "Draw a digit", "lead": LEAD, "drawn": False, "examples": pack(examples.reshape(-1), "u1"),
-            "caption": f"The numbers are the network's own, computed on {current_device()}.",
+            "caption": f"The numbers are the network's own, computed on {device_of(model)}.",
         }  # fmt: skip
         super().__init__(data={**head, **shown(model, self.image)}, choice=choice)
         self.on_msg(self._asked)

@@ -111,10 +111,12 @@ def array_of(function: str, name: str, value: Any, ndim: int | None) -> Array:
     return value
 
 
-def digits(shape: tuple[int, ...], seed: int, like: Array | None = None) -> Array:
-    """Small whole numbers, the same in every run: easy to follow with the eye. Of the type of `like`."""
-    dtype = "f4" if like is None else like.dtype
-    return Array.from_numpy(np.random.default_rng(seed).integers(0, 10, shape).astype(dtype))
+def digits(shape: tuple[int, ...], seed: int, like: Array | None = None, low: int = 0, high: int = 9) -> Array:
+    """Small whole numbers, the same in every run: easy to follow with the eye. Where `like` is, and of its type."""
+    numbers = np.random.default_rng(seed).integers(low, high + 1, shape)
+    if like is None:
+        return Array.from_numpy(numbers.astype("f4"))
+    return Array.from_numpy(numbers.astype(like.dtype), device=like.device)
 
 
 def pair_text(value: int | Pair) -> str:

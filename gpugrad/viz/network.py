@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from .. import nn
+from ..array import Array
 from ..autograd.mode import no_grad
 from ..autograd.tensor import Tensor
+from ..device import Device, current_device
 from ..nn import functional as F
 from .words import pack
 
@@ -28,16 +30,25 @@ def check_network(function: str, model: Any) -> None:
         raise ValueError(f"{function}: the model gives {out.size} numbers for a digit; it must give 10")
 
 
+def device_of(model: Any) -> Device:
+    """Where a model computes: where its parameters are, whatever the current device is."""
+    first = next(iter(model.parameters()), None)
+    return current_device() if first is None else first.device
+
+
+def put(model: Any, a: np.ndarray) -> Tensor:
+    """An input for a model, where the model is."""
+    return Tensor._wrap(Array.from_numpy(a, device=device_of(model)))
+
+
 def layers(model: Any, image: np.ndarray) -> list[tuple[str, np.ndarray]]:
     """(name, values) after each layer that computes, for an image (28, 28) of bytes; a ReLU joins the layer before."""
-    from .. import tensor
-
     was = model.training
     model.eval()
     found: list[tuple[str, np.ndarray]] = []
     try:
         with no_grad():
-            x: Tensor = tensor((image.astype("f4") / np.float32(255))[None, None])
+            x = put(model, (image.astype("f4") / np.float32(255))[None, None])
             for module in model:
                 x = module(x)
                 kind = type(module).__name__
@@ -71,8 +82,6 @@ def shown(model: Any, image: np.ndarray) -> dict[str, Any]:
 
     What is NaN or infinite stays empty in a layer, and is None in the probabilities.
     """
-    from .. import tensor
-
     found = layers(model, image)
     out = []
     for name, values in found[:-1]:
@@ -81,7 +90,7 @@ def shown(model: Any, image: np.ndarray) -> dict[str, Any]:
         known = np.where(finite, values, 0)
         steps = np.clip(np.round(known * (255 / most)), 0, 255) if most > 0 else np.zeros_like(values)
         out.append({"name": name, "shape": list(values.shape), "most": most, "values": pack(steps.reshape(-1), "u1")})
-    probabilities = [number(p, 6) for p in softmax(tensor(found[-1][1]))[0]]
+    probabilities = [number(p, 6) for p in softmax(put(model, found[-1][1]))[0]]
     return {"image": pack(image.reshape(-1), "u1"), "layers": out, "probabilities": probabilities}
 
 

@@ -13,7 +13,7 @@ from ..data.dataset import ImageDataset
 from ..device import current_device
 from ..kernels.checks import integer
 from .figure import Figure
-from .network import check_network, number, shown, softmax
+from .network import check_network, device_of, number, put, shown, softmax
 from .page import script
 from .smoothing import smooth
 from .still import INK, MUTED, drawing, text
@@ -85,16 +85,17 @@ class Training(Figure):
     def _data(self) -> dict[str, Any]:
         loss = np.array(self.losses)
         step = max(1, -(-len(loss) // MOST_POINTS))
+        where = current_device() if self.model is None else device_of(self.model)
         mean = smooth(loss, max(5, len(loss) // 30))
         return {
-            "title": "Training", "lead": LEAD, "caption": f"Trained on {current_device()}.", "batches": len(loss),
+            "title": "Training", "lead": LEAD, "caption": f"Trained on {where}.", "batches": len(loss),
             "last": num(self.losses[-1]) if self.losses else "",
             "at": pack(np.arange(1, len(loss) + 1)[::step], "f4"), "loss": pack(loss[::step], "f4"),
             "mean": pack(mean[::step], "f4"), "accuracy": self.accuracies, **self.after,
         }  # fmt: skip
 
     def _probabilities(self) -> np.ndarray:
-        from .. import no_grad, tensor
+        from .. import no_grad
 
         assert self.test is not None
         was = self.model.training
@@ -102,7 +103,7 @@ class Training(Figure):
         try:
             with no_grad():
                 starts = range(0, len(self.test), 500)
-                parts = [softmax(self.model(tensor(self.test[a : a + 500][0]))) for a in starts]
+                parts = [softmax(self.model(put(self.model, self.test[a : a + 500][0]))) for a in starts]
         finally:
             self.model.train(was)
         return np.concatenate(parts)
