@@ -10,6 +10,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from sampling import FULL
 
 from gpugrad.cli import main
 from gpugrad.course import catalog, grade, progress, sandbox
@@ -93,12 +94,14 @@ def test_a_notebook_sees_neither_the_home_of_the_teacher_nor_other_variables(tmp
 
 
 @pytest.mark.deep
-@pytest.mark.full
-def test_a_file_that_is_no_notebook_is_said(tmp_path):
-    (tmp_path / "00_x.ipynb").write_text("{")
+@pytest.mark.parametrize(
+    "text", ["{", pytest.param("", marks=FULL), pytest.param("[1]", marks=FULL), pytest.param("{}", marks=FULL)]
+)
+def test_a_file_that_is_no_notebook_is_said(tmp_path, text):
+    (tmp_path / "00_x.ipynb").write_text(text)
     found, one = results(tmp_path / "00_x.ipynb")
     assert set(found) == ALL and set(found.values()) == {"open"}
-    assert one.trouble.startswith("failed: ")
+    assert one.trouble.startswith("failed: it is no notebook (")
 
 
 SHADOW = """import os

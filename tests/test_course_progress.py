@@ -193,6 +193,8 @@ def test_show_gives_a_kernel_with_the_comment_above_it_from_its_file():
     assert len(lines) < 15 and re.match(r"  \d\d \|     }$", lines[-1])
     with pytest.raises(ValueError, match="part is 'for it'; it must be a piece of a line"):
         course.show("gemm_packed.cl", "gemm_packed", part="for it")
+    with pytest.raises(TypeError, match="show: name is 3; it is the name of a kernel"):
+        course.show("reduce.cl", 3)
     for file in ("nope", "../course/grade.py", 5):
         with pytest.raises(ValueError, match=r"the files of kernels are argmax.cl"):
             course.show(file)

@@ -25,6 +25,8 @@ def show(file: str, name: str | None = None, part: str | None = None) -> Listing
     """
     from ..program import source_text
 
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"show: name is {name!r}; it is the name of a kernel, such as 'reduce_serial'")
     there = sorted(p.name for p in importlib.resources.files("gpugrad.kernels").iterdir() if p.name.endswith(".cl"))
     if file not in there:
         raise ValueError(f"show: file is {file!r}; the files of kernels are {', '.join(there)}")

@@ -45,7 +45,10 @@ def phases(launch: LaunchTrace, buffer: str, group: int = 0) -> None:
     """
     import matplotlib.pyplot as plt
 
-    info = launch.buffer(buffer)
+    info = _one(launch, "phases").buffer(buffer)
+    groups = int(np.prod(launch.global_size) // np.prod(launch.local_size))
+    if group not in range(groups):
+        raise ValueError(f"phases: group is {group!r}; the groups of this launch are 0 to {groups - 1}")
     size = int(np.prod(info.shape))
     c, b = launch.columns, launch.buffers.index(info)
     mine = (c.buffer == b) & (c.group == group)
@@ -92,9 +95,18 @@ def curves(lines: dict[str, tuple[Any, Any]], x: str, y: str, title: str) -> Non
     plt.show()
 
 
+def _one(launch: LaunchTrace, picture: str) -> LaunchTrace:
+    """The launch, if it is one; mostly it is the whole trace if it is none."""
+    from ..trace import LaunchTrace
+
+    if not isinstance(launch, LaunchTrace):
+        raise TypeError(f"{picture}: launch is a {type(launch).__name__}; it is one launch of a trace t, such as t[0]")
+    return launch
+
+
 def _contents(launch: LaunchTrace, buffer: str, picture: str) -> np.ndarray:
     """The buffer's contents; axes of one element are left out, as those of one image with one channel."""
-    info = launch.buffer(buffer)
+    info = _one(launch, picture).buffer(buffer)
     values = None if info.after is None else np.atleast_1d(info.after.squeeze())
     if values is None or values.ndim > 2 or not 1 <= values.size <= MOST:
         raise ValueError(f"{picture}: {buffer} is {info.shape}; this picture takes one or two axes and {MOST} elements")

@@ -44,7 +44,12 @@ def run(work: Path, seconds: int) -> int:
     import nbformat
     from nbclient import NotebookClient
 
-    notebook = nbformat.read(work / "notebook.ipynb", as_version=4)
+    try:
+        notebook = nbformat.read(work / "notebook.ipynb", as_version=4)
+    except Exception as error:  # whatever it makes of a file that is none
+        first = str(error).partition("\n")[0]
+        print(f"it is no notebook ({type(error).__name__}: {first})")
+        return 1
     client = NotebookClient(
         notebook, timeout=seconds, kernel_name="python3", allow_errors=True, resources={"metadata": {"path": str(work)}}
     )

@@ -11,6 +11,10 @@ def seconds(run: Callable[[], Any], repeats: int = 7) -> float:
     """How long `run()` takes, until the device has finished: the least of some runs, after one to warm up."""
     from ..device import current_device
 
+    if not callable(run):
+        raise TypeError(f"seconds: run is {run!r}; it is a function to call, such as lambda: a @ b")
+    if not isinstance(repeats, int) or repeats < 1:
+        raise ValueError(f"seconds: repeats is {repeats!r}; it is how often to call, 1 or more")
     queue = current_device().queue
     run()
     best = float("inf")
