@@ -42,6 +42,8 @@ WRONG = {
         Wrong("dilation forgotten", change("kw * DW", "kw"), says="is"),
         Wrong("only the first plane", change("(plane * H + h)", "h"), says="[1, "),
         Wrong("-infinity never wins", change("at < 0 || ", ""), says="indices["),
+        Wrong("the right edge not seen", change(" && w < W", ""), says="with 3 planes of 9 x 7"),
+        Wrong("off by one at the right edge", change("w < W", "w <= W"), says="with 3 planes of 9 x 7"),
         Wrong("an index where only padding is", change("indices[k] = at", "indices[k] = max(at, 0)"), says="be -1"),
     ],
     "08.7": [

@@ -85,7 +85,7 @@ def _everything(rng: np.random.Generator) -> Iterator[Case]:
     for shape, K, S, P, D in (
         ((2, 5, 7), (3, 2), (2, 1), (1, 0), (1, 2)),
         ((1, 4, 4), (2, 2), (2, 2), (0, 0), (1, 1)),
-        ((3, 9, 6), (2, 3), (1, 2), (1, 1), (2, 1)),
+        ((3, 9, 7), (2, 3), (1, 2), (1, 1), (2, 1)),  # padding at all four edges is reached
         ((1, 2, 5), (2, 2), (1, 1), (1, 0), (3, 2)),  # rows -1 and 2: padding, and nothing else
     ):
         x = rng.integers(-4, 0, shape).astype("f4")  # many equals, and all below the padding's zero
