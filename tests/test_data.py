@@ -399,6 +399,11 @@ def test_loader_without_a_generator_follows_manual_seed():
     assert orders[0] == orders[1] != orders[2]
 
 
+def test_samples_of_unequal_parts_are_refused_and_none_of_them_is_dropped():
+    with pytest.raises(ValueError, match="samples of one batch have 1 and 2 parts"):
+        next(iter(DataLoader([(1.0, 2), (1.0,)], 2)))
+
+
 def test_loader_takes_any_sequence_of_samples():
     samples = [(np.full(3, i, np.float32), i, i / 2) for i in range(5)]
     x, label, half = next(iter(DataLoader(samples, 4)))

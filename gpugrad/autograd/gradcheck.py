@@ -168,7 +168,7 @@ def _derivatives(
             (x_up, up), (x_down, down) = sides
             width = float(x_up) - float(x_down)  # what eps has become after rounding
             for v, gradients in zip(cotangents, analytical):
-                difference = sum(float(np.sum(c * (a - b))) for c, a, b in zip(v, up, down))
+                difference = sum(float(np.sum(c * (a - b))) for c, a, b in zip(v, up, down, strict=True))
                 yield i, index, difference / width, float(gradients[place][index])
 
 

@@ -67,7 +67,12 @@ class DataLoader:
         else:
             samples = [self.dataset[int(i)] for i in indices]
             samples = [s if isinstance(s, (tuple, list)) else (s,) for s in samples]
-            columns = [np.stack([_as_array(v) for v in column]) for column in zip(*samples)]
+            least, most = min(map(len, samples)), max(map(len, samples))
+            if least < most:
+                raise ValueError(
+                    f"DataLoader: samples of one batch have {least} and {most} parts; give each as many as the others"
+                )
+            columns = [np.stack([_as_array(v) for v in column]) for column in zip(*samples, strict=True)]
         return tuple(tensor(column) for column in columns)
 
     def __repr__(self) -> str:

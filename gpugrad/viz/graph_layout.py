@@ -55,7 +55,7 @@ def layered(needs: list[list[int]]) -> tuple[list[Point], dict[tuple[int, int], 
             settle(row, wish, room, place)
     left = min((place[i] - (WIDTH if i < n else LANE) / 2 for i in range(len(layer))), default=0.0)
     right = max((place[i] + (WIDTH if i < n else LANE) / 2 for i in range(len(layer))), default=0.0)
-    at = [(round(x - left), k * (HEIGHT + DOWN)) for x, k in zip(place, layer)]
+    at = [(round(x - left), k * (HEIGHT + DOWN)) for x, k in zip(place, layer, strict=True)]
     spots = [(x - WIDTH // 2, y) for x, y in at[:n]]
     ways = {edge: [at[k] for k in lane] for edge, lane in lanes.items()}
     return spots, ways, (round(right - left), len(rows) * (HEIGHT + DOWN) - DOWN)

@@ -35,7 +35,7 @@ def curve(steps: Sequence[tuple[float, float]], accuracy: Sequence[float], title
     at = np.arange(1, len(accuracy) + 1)
     percent = 100 * np.asarray(accuracy, dtype=float)
     right.plot(at, percent, "o-", color=INK, linewidth=1.6, markersize=5)
-    for x, y in zip(at, percent):
+    for x, y in zip(at, percent, strict=True):
         if epochs <= 12 or x in (1, epochs):
             note = f"{y:.2f} %"
             halo = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.5}
