@@ -131,12 +131,12 @@ def test_the_gradients_of_outputs_may_come_from_a_generator(device):
     assert gg.gradgradcheck(lambda x: (x * x, x * 3), x, (gg.ones(2) for _ in range(2)))
 
 
-def test_a_function_that_gives_fewer_outputs_when_it_is_asked_again_does_not_pass():
+def test_a_function_that_gives_fewer_outputs_at_a_point_nearby_does_not_pass():
     asked = []
 
     def fewer(x):
         asked.append(x)
-        return (x * 2, x * 3) if len(asked) == 1 else (x * 2,)
+        return (x * 2, x * 3) if len(asked) <= 2 else (x * 2,)
 
     with pytest.raises(ValueError, match="shorter"):
         gg.gradcheck(fewer, (leaf([0.1, -0.7]),))

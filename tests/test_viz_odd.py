@@ -168,6 +168,8 @@ REFUSED = [
     (lambda: viz.broadcasting(np.ones((1,) * 5), [1.0]), "broadcasting: x has 5 axes; the picture has room for 4"),
     (lambda: viz.col2im(output_size=(None, 5)), "col2im: output_size is None"),
     (lambda: viz.conv2d(stride=np.array([1, 2])), "conv2d: stride is"),
+    (lambda: viz.gemm(variant=np.array(["naive", "tiled"])), "gemm: variant is array"),
+    (lambda: viz.pooling(kind=["max"]), "pooling: kind is"),
     (lambda: viz.race(recorded(NOTHING, 1, global_size=2)), "race: the launch of nothing holds no events"),
     (lambda: viz.stepper(recorded(ONE, zeros(4), global_size=4), title=3), "stepper: title is 3; give a text"),
     (lambda: viz.digit(gg.nn.Sequential(gg.nn.Flatten())), "digit: the model has no layer that computes"),

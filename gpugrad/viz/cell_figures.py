@@ -11,6 +11,7 @@ from ..kernels.broadcast import broadcast_shape
 from ..kernels.checks import check_float, check_same
 from ..kernels.geometry import Pair, pooled_in, window, windows_in
 from ..trace import trace
+from .figure import one_of
 from .map_figure import CellFigure, array_of, digits, pair_text
 from .relation import Relation, check_room
 from .words import by_shape
@@ -197,7 +198,7 @@ def pooling(x: Any = None, kernel_size: int | Pair = 2, stride: int | Pair | Non
     kernel size where it is not given. `.pos` is the cell of the output, flat. ValueError where the geometry does not
     fit.
     """
-    if kind not in ("max", "avg"):
+    if not one_of(kind, ("max", "avg")):
         raise ValueError(f"pooling: kind is {kind!r}; it is 'max' or 'avg'")
     given = digits((1, 1, 6, 6), 7) if x is None else array_of("pooling", "x", x, 4)
     stride = kernel_size if stride is None else stride
@@ -212,7 +213,7 @@ def broadcasting(x: Any = None, y: Any = None, op: str = "add") -> Broadcasting:
     examples to choose from. op: "add", "sub" or "mul". `.pos` is the cell of the result, flat. ValueError where they
     don't broadcast.
     """
-    if op not in list(OPERATIONS):
+    if not one_of(op, OPERATIONS):
         raise ValueError(f"broadcasting: op is {op!r}; it is one of {', '.join(OPERATIONS)}")
     if x is None and y is None:
         return Broadcasting(None, {"shapes": "column and row", "op": op})
@@ -231,7 +232,7 @@ def conv2d(x: Any = None, weight: Any = None, stride: int | Pair = 1, padding: i
     x (N, C, H, W) and weight (CO, C, KH, KW): tensors, Arrays or arrays of numbers; without them small whole numbers.
     shows: "y", "dx" or "dweight". `.pos` is the cell of the result, flat. ValueError where shapes do not fit.
     """
-    if shows not in list(RESULTS):
+    if not one_of(shows, RESULTS):
         raise ValueError(f"conv2d: shows is {shows!r}; it is one of {', '.join(RESULTS)}")
     image = None if x is None else array_of("conv2d", "x", x, 4)
     filter_ = None if weight is None else array_of("conv2d", "weight", weight, 4)

@@ -10,7 +10,7 @@ from .. import kernels
 from ..array import Array
 from ..trace import trace
 from ..trace.launch import LaunchTrace
-from .figure import Explorer
+from .figure import Explorer, one_of
 from .launch_figure import LaunchView
 from .map_figure import array_of, digits
 from .steps import Steps
@@ -157,7 +157,7 @@ class Reduce(Family):
 
 
 def chosen(function: str, variant: str, drawn: Any) -> str:
-    if variant not in list(drawn):
+    if not one_of(variant, drawn):
         names = ", ".join(drawn)
         raise ValueError(f"{function}: variant is {variant!r}; the figure draws {names} (viz.stepper draws any)")
     return variant
@@ -204,6 +204,6 @@ def reduce(x: Any = None, op: str = "sum", *, variant: str = "tree") -> Reduce:
     """
     given = digits((40,), 2) if x is None else array_of("reduce", "x", x, 1)
     small("reduce", given)
-    if op not in ("sum", "max", "min"):
+    if not one_of(op, ("sum", "max", "min")):
         raise ValueError(f"reduce: op is {op!r}; it is one of sum, max, min")
     return Reduce(given, {"variant": chosen("reduce", variant, REDUCE), "op": op})

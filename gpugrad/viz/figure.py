@@ -8,7 +8,7 @@ import operator
 import re
 import string
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +139,7 @@ class Explorer(Figure):
             )
         for key, value in changes.items():
             names = [o for o in known[key] if isinstance(o, str)]  # of numbers any goes that the kernel takes
-            if names and not (isinstance(value, str) and value in names):
+            if names and not one_of(value, names):
                 raise ValueError(f"{self.function}: {key} is {value!r}; it is one of {', '.join(names)}")
         self.data = self.show({**self.params, **changes})
 
@@ -184,6 +184,11 @@ class Explorer(Figure):
 
 
 PAGE_LIMIT = 850_000  # characters of a page for what it shows and what its options give
+
+
+def one_of(value: Any, names: Container[str]) -> bool:
+    """Is it one of these names? A list or an array is none."""
+    return isinstance(value, str) and value in names
 
 
 def plain(value: Any) -> Any:

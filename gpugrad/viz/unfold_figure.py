@@ -11,7 +11,7 @@ from ..array import Array
 from ..kernels.checks import pair
 from ..kernels.geometry import Pair, window, windows_in
 from ..trace import trace
-from .figure import plain
+from .figure import one_of, plain
 from .map_figure import MapFigure, array_of, digits, pair_text
 from .relation import Relation, check_room
 from .words import bracket, by_shape, nbytes, num
@@ -221,7 +221,7 @@ def col2im(col: Any = None, output_size: Pair = (5, 5), kernel_size: int | Pair 
 def _params(function: str, kernel_size: Any, stride: Any, padding: Any, dilation: Any, variant: str,
             free: bool) -> dict[str, Any]:  # fmt: skip
     window(function, kernel_size, stride, padding, dilation)  # says what is wrong with them
-    if variant not in VARIANTS[function]:
+    if not one_of(variant, VARIANTS[function]):
         drawn = ", ".join(VARIANTS[function])
         raise ValueError(f"{function}: variant is {variant!r}; the figure draws {drawn} (viz.stepper draws any)")
     params = {"kernel": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
