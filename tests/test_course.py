@@ -155,11 +155,13 @@ def test_a_kernel_cell_makes_a_kernel(shell):
         (ADD.replace("add", "sub"), "there is no kernel 'add'"),
         (ADD.replace("__kernel ", ""), "the word __kernel before void"),
         ("def add(x):\n    x[0] = 1", "this looks like Python"),
+        (ADD.replace("__kernel", "__global__"), "__global__ is CUDA's word for __kernel"),
     ],
 )
 def test_a_kernel_cell_without_its_kernel_says_so_and_the_notebook_goes_on(body, says, shell, capsys):
     shell.run_cell(f"%%kernel add\n{body}").raise_error()
-    assert says in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert says in " ".join(said.split()) and max(map(len, said.splitlines())) <= 96
 
 
 def test_a_kernel_cell_that_does_not_compile_says_so_and_the_notebook_goes_on(shell, capfd):

@@ -31,7 +31,7 @@ def kernel_cell(shell: Any, line: str, cell: str) -> None:
         try:
             shell.user_ns[name] = kernel(cell, name)
         except (GpugradError, ValueError) as error:
-            print(error)  # the sentences say all; a traceback of our own code only hides them
+            print(folded(str(error)))  # the sentences say all; a traceback of our own code only hides them
     elif name:
         _asked(name)
         check(name, cell)
