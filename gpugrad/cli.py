@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     bench.set_defaults(run=_bench)
 
     about = "open the lessons in JupyterLab, in a folder of your own"
-    rest = "All other options are JupyterLab's: gpugrad lab --port 9000 --no-browser"
+    rest = "All else is JupyterLab's: gpugrad lab 05_im2col.ipynb --port 9000 --no-browser"
     lab = commands.add_parser("lab", help=about, description=f"{about[0].upper()}{about[1:]}.", epilog=rest)
     lab.add_argument("--folder", type=Path, default=Path("gpugrad-lessons"), metavar="DIR", help="where your copy of "
                      "the lessons lies (default: gpugrad-lessons)")  # fmt: skip

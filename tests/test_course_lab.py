@@ -153,6 +153,13 @@ def test_lab_opens_the_first_lesson_in_the_folder_with_what_is_behind_two_dashes
     assert "What you change there stays yours" in capsys.readouterr().out
 
 
+def test_lab_opens_the_lesson_that_is_named(tmp_path, monkeypatch):
+    ran = instead_of_jupyterlab(monkeypatch, status=0)
+    assert main(["lab", "--folder", str(tmp_path / "own"), "05_im2col.ipynb", "--no-browser"]) == 0
+    ((command, _),) = ran
+    assert command[1:] == ["-m", "jupyterlab", "05_im2col.ipynb", "--no-browser"]
+
+
 @pytest.mark.parametrize("dashes", [[], ["--"]])
 def test_what_lab_does_not_know_is_for_jupyterlab_in_its_order_with_two_dashes_before_it_or_without(
     monkeypatch, capsys, dashes

@@ -86,7 +86,10 @@ def with_defaults(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def open_lab(folder: Path, options: Sequence[str], only_copy: bool = False) -> int:
-    """Copy the lessons to `folder` and open JupyterLab on the first one, with `options`. Gives its exit status."""
+    """Copy the lessons to `folder` and open JupyterLab with `options`, on the first lesson if they name no notebook.
+
+    Gives its exit status.
+    """
     if not only_copy and importlib.util.find_spec("jupyterlab") is None:
         raise ValueError("JupyterLab is not installed; install it with: pip install 'gpugrad[lab]'")
     try:
@@ -101,8 +104,9 @@ def open_lab(folder: Path, options: Sequence[str], only_copy: bool = False) -> i
     print(f"The lessons are in {folder.absolute()}. What you change there stays yours.")
     if only_copy:
         return 0
+    named = any(option.endswith(".ipynb") for option in options)
     first = min(p.name for p in shipped().glob("*.ipynb"))
-    status = _jupyterlab([first, *options], folder)
+    status = _jupyterlab(options if named else [first, *options], folder)
     if status and "--allow-root" not in options and hasattr(os, "geteuid") and os.geteuid() == 0:
         print("JupyterLab runs as root, as in a container, only where it is told to: gpugrad lab --allow-root")
     return status
