@@ -115,3 +115,18 @@ def test_a_million_work_items_are_drawn(browser, tmp_path):
     figure.work_item = n - 1
     with page(browser, saved(figure, tmp_path)) as tab:
         assert sentence(tab) == figure.describe().removeprefix("Step 1 of 1: ")
+
+
+def test_a_store_after_thousands_of_reads_is_drawn_at_once(browser, tmp_path):
+    n = 40_000
+    a = gg.Array.from_numpy(np.zeros(n, "f4"))
+    with gg.trace() as t:
+        gg.kernel(
+            "__kernel void f(__global const float *x, __global float *o, int n) {"
+            " float s = 0; for (int k = 0; k < n; k++) s += x[k]; o[0] = s; }"
+        )(a, gg.Array.from_numpy(np.zeros(1, "f4")), n, global_size=1)
+    with page(browser, saved(viz.stepper(t), tmp_path)) as tab:
+        tab.locator("input[type=range]").focus()
+        tab.keyboard.press("End")
+        assert sentence(tab) == f"Work-item 0 writes 0 to o[0], from {n} reads."
+        assert tab.locator(".src mark").count() == 2  # the place that reads once, and the one that writes

@@ -34,9 +34,10 @@ export function marksOf(s) {
   if (!s) return [];
   const { start, end, name, text } = s.site;
   const behind = s.k === "load" || s.k === "barrier" ? [] : s.reads;
+  const places = new Map(behind.map(t => [t.sid, t.site])); // a loop reads at one place thousands of times
   const onlyName = s.k === "assign" && s.reads.length && text.startsWith(name);
   return [
-    ...behind.map(t => ({ start: t.site.start, end: t.site.end, cls: "r" })),
+    ...[...places.values()].map(p => ({ start: p.start, end: p.end, cls: "r" })),
     { start, end: onlyName ? start + name.length : end, cls: s.wrong ? "x" : SIGN[s.k] },
   ];
 }
