@@ -191,8 +191,16 @@ def test_show_gives_a_kernel_with_the_comment_above_it_from_its_file():
     lines = repr(course.show("gemm_packed.cl", "gemm_packed", part="for (int k")).split("\n")  # a piece of a long one
     assert re.match(r"  \d\d \|     for \(int k = 0; k < depth; k\+\+\) {$", lines[1])
     assert len(lines) < 15 and re.match(r"  \d\d \|     }$", lines[-1])
-    with pytest.raises(ValueError, match="part is 'for it'; it must be a piece of a line"):
+    shown = course.show("gemm_packed.cl", "gemm_packed", part="if (sizeof(T) == sizeof(A)").text  # the else, too
+    assert "  } else {\n" in shown and shown.count("{") == shown.count("}")
+    assert course.show("gemm_packed.cl", "gemm_packed", part="int c_m, int c_n").text.endswith("\n}")  # of its head
+    with pytest.raises(ValueError, match="part is 'for it', and no line with it opens a block"):
         course.show("gemm_packed.cl", "gemm_packed", part="for it")
+    with pytest.raises(ValueError, match="part is 'for', and name is missing; name the kernel"):
+        course.show("gemm_packed.cl", part="for")
+    for part in ("", 3):
+        with pytest.raises(TypeError, match=f"part is {part!r}; it is a piece of a line"):
+            course.show("gemm_packed.cl", "gemm_packed", part=part)
     with pytest.raises(TypeError, match="show: name is 3; it is the name of a kernel"):
         course.show("reduce.cl", 3)
     for file in ("nope", "../course/grade.py", 5):
