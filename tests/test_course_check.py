@@ -177,6 +177,8 @@ def test_a_plain_class_in_the_place_of_a_function_with_its_gradient_is_told():
 
 def test_a_name_of_the_notebook_s_is_told_to_be_out_of_reach():
     assert "it knows np, gg, F, and what it imports" in python("def f(x): return x * scale").text
+    early = python("def f(x):\n    y = y * x\n    return y").text
+    assert "raises UnboundLocalError" in early and "An answer runs alone" not in early
 
 
 # predictions

@@ -72,7 +72,7 @@ def _told(error: BaseException, file: str, source: str) -> str:
         said += ". A tensor's methods say dim where NumPy says axis."
     if "no attribute 'apply'" in said:
         said += ". It must be a class that builds on gg.autograd.Function, as the lesson begins it."
-    if isinstance(error, NameError):
+    if isinstance(error, NameError) and not isinstance(error, UnboundLocalError):  # that one is a name of its own
         said += ". An answer runs alone: it knows np, gg, F, and what it imports and defines itself."
     lines = source.split("\n")
     if line is None or not 1 <= line <= len(lines):
