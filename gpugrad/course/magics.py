@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from ..words import folded
 
@@ -70,7 +70,7 @@ def _asked(number: str) -> Any:
     return asked
 
 
-def _refuse(said: str) -> Any:
+def _refuse(said: str) -> NoReturn:
     """An error that Jupyter shows as a sentence, without a traceback."""
     from IPython.core.error import UsageError
 
