@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..trace.session import one_launch
 from ..viz.still import INK, LINE, MUTED, PAPER
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def writers(launch: LaunchTrace, buffer: str) -> None:
 
     Cells of different work-groups differ in tint, and a thick line parts them.
     """
+    launch = one_launch("writers", launch)
     values = _contents(launch, buffer, "writers")
     stores = launch.select(buffer=buffer)
     stores = stores[(stores["kind"] != "load") & (stores["fault"] == "")]
@@ -31,6 +33,7 @@ def writers(launch: LaunchTrace, buffer: str) -> None:
 
 def readers(launch: LaunchTrace, buffer: str) -> None:
     """Draw a buffer of one or two axes: in each cell its value, and below it how often the launch reads it."""
+    launch = one_launch("readers", launch)
     values = _contents(launch, buffer, "readers")
     reads = launch.select(buffer=buffer, kind="load")
     times = np.bincount(reads["index"][reads["fault"] == ""], minlength=values.size)
@@ -45,7 +48,8 @@ def phases(launch: LaunchTrace, buffer: str, group: int = 0) -> None:
     """
     import matplotlib.pyplot as plt
 
-    info = _one(launch, "phases").buffer(buffer)
+    launch = one_launch("phases", launch)
+    info = launch.buffer(buffer)
     groups = int(np.prod(launch.global_size) // np.prod(launch.local_size))
     if group not in range(groups):
         raise ValueError(f"phases: group is {group!r}; the groups of this launch are 0 to {groups - 1}")
@@ -95,18 +99,9 @@ def curves(lines: dict[str, tuple[Any, Any]], x: str, y: str, title: str) -> Non
     plt.show()
 
 
-def _one(launch: LaunchTrace, picture: str) -> LaunchTrace:
-    """The launch, if it is one; mostly it is the whole trace if it is none."""
-    from ..trace import LaunchTrace
-
-    if not isinstance(launch, LaunchTrace):
-        raise TypeError(f"{picture}: launch is a {type(launch).__name__}; it is one launch of a trace t, such as t[0]")
-    return launch
-
-
 def _contents(launch: LaunchTrace, buffer: str, picture: str) -> np.ndarray:
     """The buffer's contents; axes of one element are left out, as those of one image with one channel."""
-    info = _one(launch, picture).buffer(buffer)
+    info = launch.buffer(buffer)
     values = None if info.after is None else np.atleast_1d(info.after.squeeze())
     if values is None or values.ndim > 2 or not 1 <= values.size <= MOST:
         raise ValueError(f"{picture}: {buffer} is {info.shape}; this picture takes one or two axes and {MOST} elements")

@@ -10,11 +10,11 @@ from typing import Any
 def seconds(run: Callable[[], Any], repeats: int = 7) -> float:
     """How long `run()` takes, until the device has finished: the least of some runs, after one to warm up."""
     from ..device import current_device
+    from ..kernels.checks import integer
 
     if not callable(run):
         raise TypeError(f"seconds: run is {run!r}; it is a function to call, such as lambda: a @ b")
-    if not isinstance(repeats, int) or repeats < 1:
-        raise ValueError(f"seconds: repeats is {repeats!r}; it is how often to call, 1 or more")
+    repeats = integer("seconds", "repeats", repeats, 1)
     queue = current_device().queue
     run()
     best = float("inf")

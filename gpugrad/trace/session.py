@@ -13,6 +13,7 @@ from ..program import Launch, intercepting
 from ..source import SourceError
 from .launch import LaunchTrace, whole
 from .recorder import Options, checked_budget, checked_fuel, record
+from .report import Report
 
 WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -147,3 +148,20 @@ def _numbers(argument: str, value: int | Iterable[int] | None) -> frozenset[int]
     if any(n < 0 for n in numbers):
         raise ValueError(f"trace: {argument} is {value!r}; numbers start at 0")
     return numbers
+
+
+def one_launch(function: str, launch: Any) -> LaunchTrace:
+    """What a user gives as a launch: one, a trace that holds one, or the report on one."""
+    if isinstance(launch, Report):
+        return launch.launch
+    if isinstance(launch, Trace):
+        if len(launch) != 1:
+            raise ValueError(
+                f"{function}: the trace holds {len(launch)} launches; choose one, as in {function}(t.launches[0]):\n"
+                f"{launch}"
+            )
+        launch = launch.launches[0]
+    if not isinstance(launch, LaunchTrace):
+        got = type(launch).__name__
+        raise TypeError(f"{function}: launch is {got}; record one with `with gg.trace() as t:` and give t.launches[0]")
+    return launch

@@ -8,7 +8,7 @@ import traitlets
 
 from ..trace.launch import LaunchTrace
 from ..trace.report import Report
-from ..trace.session import Trace
+from ..trace.session import Trace, one_launch
 from .figure import Figure
 from .page import script
 from .steps import Steps
@@ -93,23 +93,6 @@ class LaunchFigure(LaunchView):
         data = self.record(launch, title, lead)
         super().__init__(data=data, work_item=self.steps.first(), step=0)
         self.on_msg(self.asked_group)
-
-
-def one_launch(function: str, launch: Any) -> LaunchTrace:
-    """What a user gives as a launch: one, a trace that holds one, or the report on one."""
-    if isinstance(launch, Report):
-        return launch.launch
-    if isinstance(launch, Trace):
-        if len(launch) != 1:
-            raise ValueError(
-                f"{function}: the trace holds {len(launch)} launches; choose one, as in {function}(t.launches[0]):\n"
-                f"{launch}"
-            )
-        launch = launch.launches[0]
-    if not isinstance(launch, LaunchTrace):
-        got = type(launch).__name__
-        raise TypeError(f"{function}: launch is {got}; record one with `with gg.trace() as t:` and give t.launches[0]")
-    return launch
 
 
 def stepper(launch: LaunchTrace | Trace | Report, *, title: str | None = None, lead: str | None = None) -> LaunchFigure:

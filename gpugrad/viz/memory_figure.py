@@ -9,8 +9,8 @@ import traitlets
 
 from ..trace.launch import LaunchTrace
 from ..trace.memory import BANKS, SEGMENT, WARP, memory_use, places, requests_of
+from ..trace.session import one_launch
 from .figure import Figure
-from .launch_figure import one_launch
 from .lines import kept_lines
 from .page import script
 from .still import Picture, still

@@ -11,8 +11,8 @@ from ..kernels.checks import integer
 from ..trace.events import ATOMIC, STORE
 from ..trace.launch import LaunchTrace
 from ..trace.report import Report
+from ..trace.session import one_launch
 from .figure import Figure
-from .launch_figure import one_launch
 from .lines import kept_lines
 from .page import script
 from .race_pairs import RacePairs
