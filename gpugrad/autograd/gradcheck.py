@@ -151,7 +151,8 @@ def _derivatives(
     outputs = _outputs(func, args)
     values = [o.detach().numpy() for o in outputs]
     again = [o.detach().numpy() for o in _outputs(func, args)]
-    if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(values, again, strict=True)):
+    same = _shapes(again) == _shapes(values)
+    if not same or not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(values, again)):
         raise GradcheckError(f"{name}: func gives other values when it is called again; nothing can be compared")
     rng = np.random.default_rng(0)
     cotangents = [[rng.normal(size=v.shape) for v in values] for _ in range(COTANGENTS)]
@@ -164,12 +165,22 @@ def _derivatives(
             for step in (eps, -eps):
                 moved = host.copy()
                 moved[index] += step
-                sides.append((moved[index], _values(func, args, i, moved)))
+                nearby = _values(func, args, i, moved)
+                if _shapes(nearby) != _shapes(values):
+                    raise GradcheckError(
+                        f"{name}: the outputs of func have the shapes {_shapes(values)}, but {_shapes(nearby)} where "
+                        f"input {i} is changed a little at index {index}; nothing can be compared"
+                    )
+                sides.append((moved[index], nearby))
             (x_up, up), (x_down, down) = sides
             width = float(x_up) - float(x_down)  # what eps has become after rounding
             for v, gradients in zip(cotangents, analytical):
-                difference = sum(float(np.sum(c * (a - b))) for c, a, b in zip(v, up, down, strict=True))
+                difference = sum(float(np.sum(c * (a - b))) for c, a, b in zip(v, up, down))
                 yield i, index, difference / width, float(gradients[place][index])
+
+
+def _shapes(values: list[np.ndarray]) -> list[tuple[int, ...]]:
+    return [v.shape for v in values]
 
 
 def _values(func: Callable[..., Any], args: list[Any], i: int, host: np.ndarray) -> list[np.ndarray]:
