@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     lab.add_argument("--folder", type=Path, default=Path("gpugrad-lessons"), metavar="DIR", help="where your copy of "
                      "the lessons lies (default: gpugrad-lessons)")  # fmt: skip
     lab.add_argument("--only-copy", action="store_true", help="copy the lessons and open nothing")
-    lab.set_defaults(run=_lab)
+    lab.set_defaults(run=_lab, options=[])
 
     about = "show which exercises of the course are solved"
     course = commands.add_parser("course", help=about, description=f"{about[0].upper()}{about[1:]}.")
@@ -145,7 +145,7 @@ def _choose_device(options: argparse.Namespace) -> None:
 def _lab(options: argparse.Namespace) -> int:
     from .course.lab import open_lab
 
-    return open_lab(options.folder, [] if options.only_copy else options.options, options.only_copy)
+    return open_lab(options.folder, options.options, options.only_copy)
 
 
 def _course(options: argparse.Namespace) -> int:

@@ -1,5 +1,6 @@
 """`gpugrad lab` and `gpugrad course`: the lessons in a folder of one's own, and the table of progress."""
 
+import io
 import json
 import os
 import signal
@@ -174,12 +175,14 @@ def test_what_lab_does_not_know_is_for_jupyterlab_in_its_order_with_two_dashes_b
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent in another way there")
-def test_ctrl_c_lets_jupyterlab_end_in_its_own_time(tmp_path, monkeypatch):
+@pytest.mark.parametrize("terminal", [True, False])
+def test_ctrl_c_lets_jupyterlab_end_in_its_own_time(tmp_path, monkeypatch, terminal):
     real, done = subprocess.Popen, tmp_path / "saved"
     ends = (
         "import signal, sys, time\n"
         "def end(*_):\n  time.sleep(1)\n  open(sys.argv[1], 'w').write('all')\n  sys.exit(7)\n"
-        "signal.signal(signal.SIGINT, end)\nprint(flush=True)\nwhile True: time.sleep(0.05)"
+        f"signal.signal(signal.{'SIGINT' if terminal else 'SIGTERM'}, end)\n"
+        "print(flush=True)\nwhile True: time.sleep(0.05)"
     )
 
     def run(command, **options):
@@ -187,15 +190,18 @@ def test_ctrl_c_lets_jupyterlab_end_in_its_own_time(tmp_path, monkeypatch):
         lab.stdout.readline()  # it is there
         wait = lab.wait
 
-        def stopped(*arguments):  # a terminal sends Ctrl-C to both
+        def stopped(*arguments):
             lab.wait = wait
-            lab.send_signal(signal.SIGINT)
+            if terminal:  # which sends Ctrl-C to both
+                lab.send_signal(signal.SIGINT)
             raise KeyboardInterrupt
 
         lab.wait = stopped
         return lab
 
     monkeypatch.setattr(lab.subprocess, "Popen", run)
+    monkeypatch.setattr(lab.sys, "stdin", io.StringIO())
+    monkeypatch.setattr(lab.sys.stdin, "isatty", lambda: terminal)
     assert lab._jupyterlab([], tmp_path) == 7
     assert done.read_text() == "all"
 

@@ -113,11 +113,16 @@ def open_lab(folder: Path, options: Sequence[str], only_copy: bool = False) -> i
 
 
 def _jupyterlab(arguments: Sequence[str], folder: Path) -> int:
-    """Run JupyterLab in a folder until it ends. Ctrl-C reaches it, too: it asks, and ends its kernels in order."""
+    """Run JupyterLab in a folder until it ends.
+
+    A terminal's Ctrl-C reaches it, too: it asks, and ends its kernels in order. To leave it then would kill it in the
+    middle of that. Where there is no terminal, nobody is asked, and it may not have been reached.
+    """
     command = [sys.executable, "-m", "jupyterlab", *arguments]
     with subprocess.Popen(command, cwd=folder, env=with_defaults(os.environ)) as lab:
         while True:
             try:
                 return lab.wait()
             except KeyboardInterrupt:
-                pass  # to leave it now would kill it in the middle of what it does
+                if sys.stdin is None or not sys.stdin.isatty():
+                    lab.terminate()
