@@ -283,6 +283,26 @@ def test_however_grading_is_stopped_what_it_has_started_ends_and_the_table_stays
         assert ("ann", "00.1", "right") in [(r["student"], r["exercise"], r["result"]) for r in csv.DictReader(file)]
 
 
+TWICE = """
+import os, signal
+from gpugrad.course import grade
+try:
+    with grade._stopped_in_order():
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+            print("all is ended", flush=True)
+except KeyboardInterrupt:
+    print("stopped", signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
+"""
+
+
+def test_a_second_signal_does_not_break_off_the_ending():
+    ran = subprocess.run([sys.executable, "-c", TWICE], capture_output=True, text=True, timeout=60)
+    assert ran.stdout == "all is ended\nstopped True\n", ran.stderr
+
+
 def test_grading_without_nbclient_says_what_to_install(tmp_path, monkeypatch, capsys):
     write(tmp_path / "ann")
     monkeypatch.setattr(grade.importlib.util, "find_spec", lambda name: None)

@@ -95,6 +95,8 @@ def _stopped_in_order() -> Iterator[None]:
     """Let `kill` and a terminal that is closed stop the block as Ctrl-C does: what it has started is ended, too."""
 
     def stop(*_: Any) -> None:
+        for s in signals:  # a terminal that is closed may say so twice; the second would break off the ending
+            signal.signal(s, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     mine = threading.current_thread() is threading.main_thread()  # Python hands signals to no other
