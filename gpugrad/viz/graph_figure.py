@@ -57,8 +57,11 @@ class Graph(Figure):
         self.boxes, needs = self._boxes()
         at = layers(needs)
         edges = sorted((j, i) for i, before in enumerate(needs) for j in set(before))
-        longest = {j: at[i] - at[j] - 1 for j, i in sorted(edges, key=lambda edge: at[edge[1]])}
-        passes = sum(longest.values())  # the edges of a box share a lane
+        passed = [at[i] - at[j] - 1 for j, i in edges]
+        longest = [0] * len(needs)
+        for (j, _), n in zip(edges, passed, strict=True):
+            longest[j] = max(longest[j], n)
+        passes = sum(longest)  # the edges of a box share a lane
         if passes > MOST_PASSES:
             raise ValueError(
                 f"graph: the edges behind this tensor pass {passes:,} layers of boxes; the picture has room for "
@@ -66,11 +69,9 @@ class Graph(Figure):
             )
         spots, lanes, size = layered(needs)
         boxes = [{**box, "x": x, "y": y} for box, (x, y) in zip(self.boxes, spots, strict=True)]
-        passed = [len(lanes.get(edge, [])) for edge in edges]
-        of_box = {j: lane for (j, _), lane in sorted(lanes.items(), key=lambda item: len(item[1]))}
         caption = f"Read from the tensor's grad_fn; the values are those on {self.tensor.device}."
         head = {"title": "Autograd graph", "lead": LEAD, "caption": caption}
-        ways = {"lanes": {str(j): lane for j, lane in of_box.items()}, "passed": passed}
+        ways = {"lanes": {str(j): lane for j, lane in lanes.items()}, "passed": passed}
         return {**head, "boxes": boxes, "edges": edges, **ways, "size": size, "box": [WIDTH, HEIGHT]}
 
     def _boxes(self) -> tuple[list[dict[str, Any]], list[list[int]]]:

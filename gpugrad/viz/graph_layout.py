@@ -8,11 +8,11 @@ LANE = 24  # room that an edge takes where it passes between boxes
 Point = tuple[int, int]
 
 
-def layered(needs: list[list[int]]) -> tuple[list[Point], dict[tuple[int, int], list[Point]], Point]:
+def layered(needs: list[list[int]]) -> tuple[list[Point], dict[int, list[Point]], Point]:
     """needs[i]: the boxes that i is made from, all with a smaller number.
 
-    Gives (x, y) of each box; for each edge (from, to) that is longer than a layer, where it passes the layers between:
-    (x, top) of each; and the whole size.
+    Gives (x, y) of each box; the lane of each box with an edge longer than a layer: (x, top) in each layer that its
+    longest passes, of which a shorter one passes the first; and the whole size.
 
     A box stands one layer below the lowest that it needs; one that needs nothing (a leaf), just above the first that
     needs it. Within a layer boxes stand near those that they are tied to. The long edges of a box share a lane, which
@@ -25,7 +25,7 @@ def layered(needs: list[list[int]]) -> tuple[list[Point], dict[tuple[int, int], 
             users[j].append(i)
     above: list[list[int]] = [[] for _ in range(n)]
     below: list[list[int]] = [[] for _ in range(n)]
-    lanes: dict[tuple[int, int], list[int]] = {}
+    lanes: dict[int, list[int]] = {}
     for j in range(n):
         lane = [j]
         for down in range(layer[j] + 1, max((layer[i] for i in users[j]), default=0)):
@@ -35,11 +35,11 @@ def layered(needs: list[list[int]]) -> tuple[list[Point], dict[tuple[int, int], 
             lane.append(len(layer))
             layer.append(down)
         for i in users[j]:
-            passed = lane[: layer[i] - layer[j]]
-            above[i].append(passed[-1])
-            below[passed[-1]].append(i)
-            if passed[1:]:
-                lanes[j, i] = passed[1:]
+            last = lane[layer[i] - layer[j] - 1]
+            above[i].append(last)
+            below[last].append(i)
+        if lane[1:]:
+            lanes[j] = lane[1:]
     rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
     for i, k in enumerate(layer):
         rows[k].append(i)
@@ -57,7 +57,7 @@ def layered(needs: list[list[int]]) -> tuple[list[Point], dict[tuple[int, int], 
     right = max((place[i] + (WIDTH if i < n else LANE) / 2 for i in range(len(layer))), default=0.0)
     at = [(round(x - left), k * (HEIGHT + DOWN)) for x, k in zip(place, layer, strict=True)]
     spots = [(x - WIDTH // 2, y) for x, y in at[:n]]
-    ways = {edge: [at[k] for k in lane] for edge, lane in lanes.items()}
+    ways = {j: [at[k] for k in lane] for j, lane in lanes.items()}
     return spots, ways, (round(right - left), len(rows) * (HEIGHT + DOWN) - DOWN)
 
 
