@@ -85,7 +85,9 @@ def test_another_way_than_the_solution_s_is_right_too(number):
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.id)
 def test_an_exercise_has_hints_a_title_and_three_wrong_answers(exercise):
     assert 2 <= len(exercise.hints) <= 5 and exercise.title
-    assert len({w.mistake for w in WRONG.get(exercise.id, [])}) >= 3
+    wrong = WRONG.get(exercise.id, [])
+    answers = {repr(w.given(catalog.solution(exercise.id))) for w in wrong}
+    assert len(wrong) >= 3 and len({w.mistake for w in wrong}) == len(answers) == len(wrong), "none of them twice"
 
 
 def test_there_is_no_wrong_answer_to_an_exercise_that_is_not_there():

@@ -76,12 +76,11 @@ WRONG = {
         Wrong("alpha forgotten", change("? alpha * sum", "? sum"), says="c[0, 0, 0, 0] is"),
     ],
     "14.5": [
-        Wrong("the last one stays", change("sum += g[o]", "sum = g[o]"), says="gx["),
+        Wrong("the last one stays", change("sum += g[o]", "sum = g[o]"), says="gx[0, 0, 2] is"),
         Wrong("an index within the window", WITHIN, says="gx["),
         Wrong("everybody gets it", change("if (indices[o] == h * W + w)", "if (KH > 0)"), says="gx[0"),
         Wrong("dilation forgotten", change("kh * DH", "kh", "kw * DW", "kw"), says="gx["),
         Wrong("only the first plane", change("(plane * OH + oh)", "oh"), says="gx[1"),
-        Wrong("the last window only", change("sum +=", "sum ="), says="gx[0, 0, 2] is"),
     ],
     "14.6": [
         Wrong("eps under the root", EPS, says="p["),
