@@ -210,7 +210,7 @@ SLIPS = (
          "give them to the function as __local float *t."),
     Slip("__local = ", "", "'__local' variable cannot have an init", "Local memory starts with garbage: let the "
          "work-items write it, then wait at a barrier."),
-    Slip("the same name twice", "", r"redefinition of '(\w+)'", lambda _, message: f"{message[1]} stands there twice: "
+    Slip("the same name twice", "", r"redefinition of '(\w+)'", lambda _, message: f"{message[1]} is defined twice: "
          "take one away. A variable's type is written once, where it begins."),
     Slip("a word misspelt", "", _UNKNOWN, _misspelt),
     Slip("no type", r"^\s*(\w+)\s*=[^=]", r"undeclared identifier '(\w+)'", _undeclared),

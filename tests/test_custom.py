@@ -46,7 +46,7 @@ def test_a_text_without_a_kernel_or_with_two_needs_a_name():
     two = ADD + "\n" + ADD.replace("add", "twin")
     with pytest.raises(ValueError, match="2 kernels"):
         kernel(two)
-    with pytest.raises(KernelBuildError, match="add stands there twice"):
+    with pytest.raises(KernelBuildError, match="add is defined twice"):
         kernel(f"{ADD}\n{ADD}")
     assert kernel(two, "twin").name == "twin"
 

@@ -132,8 +132,8 @@ WRITTEN = {
     ],
     "__local = ": [("__local float t[2] = {0, 0};", "starts with garbage", 0)],
     "the same name twice": [
-        ("int i = 3;", "i stands there twice", 0),
-        (f"{HEAD}  out[i] = 1;\n}}\n{HEAD}  out[i] = 1;\n}}", "f stands there twice", 2),
+        ("int i = 3;", "i is defined twice", 0),
+        (f"{HEAD}  out[i] = 1;\n}}\n{HEAD}  out[i] = 1;\n}}", "f is defined twice", 2),
     ],
     "a word misspelt": [
         ("flaot v = x[i];", "flaot is not known: float is.", 0),
