@@ -9,6 +9,8 @@ from typing import Any
 
 from .spec import Exercise, Verdict
 
+NO_RETURN = "it returns None: is a return missing?"
+
 
 @dataclass(frozen=True)
 class PythonExercise(Exercise):

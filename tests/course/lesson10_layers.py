@@ -56,6 +56,7 @@ WRONG = {
         Wrong("g not squared", change("g[i] * g[i]", "g[i]"), says="is"),
     ],
     "10.8": [
+        Wrong("nothing returned", change("return p -", "p = p -"), says="is a return missing?"),
         Wrong("left as it was", change("(1 - 0.9**self.t)", "1", "(1 - 0.999**self.t)", "1"), says="3.1623 lr, where"),
         Wrong("uphill", change("return p -", "return p +"), says="step 1 moves a parameter by +1.0000 lr"),
         Wrong("only the first mean", change("(1 - 0.999**self.t)", "1"), says="step 1 moves"),

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..kernel_exercise import Case, KernelExercise, Out, rounded_up, whole
-from ..python_exercise import PythonExercise
+from ..python_exercise import NO_RETURN, PythonExercise
 from ..spec import Lesson, Prediction
 from .lesson05_im2col import Pair, columns
 
@@ -79,7 +79,7 @@ def _weight_gradient(f: Any) -> str:
         expected = sum(dy[n] @ col[n].T for n in range(N))
         given = f(dy, col)
         if given is None:
-            return "it returns None: is a return missing?"
+            return NO_RETURN
         found = np.asarray(given)
         shapes = f"dy {dy.shape}, col {col.shape}"
         if found.shape != expected.shape:

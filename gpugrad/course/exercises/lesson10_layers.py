@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..kernel_exercise import Case, KernelExercise, Out, rounded_up
-from ..python_exercise import PythonExercise
+from ..python_exercise import NO_RETURN, PythonExercise
 from ..spec import Lesson, Prediction
 
 
@@ -61,7 +61,7 @@ def _kaiming(kaiming: Any) -> str:
     for shape in ((40, 30), (300, 50), (50, 300), (40, 16, 5, 5)):
         given = kaiming(shape, rng)
         if given is None:
-            return "it returns None: is a return missing?"
+            return NO_RETURN
         weight, again = np.asarray(given), np.asarray(kaiming(shape, rng))
         if weight.shape != shape:
             return f"asked for shape {shape}, it returns one of shape {weight.shape}."
@@ -127,7 +127,10 @@ def _leap(adam: Any) -> str:
             g = rng.standard_normal(n) * 10.0 ** np.arange(n)
             m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
             expected = expected - lr * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
-            before, p = p, np.asarray(optimizer.step(p, g))
+            given = optimizer.step(p, g)
+            if given is None:
+                return NO_RETURN
+            before, p = p, np.asarray(given)
             # float64 on both sides, a few roundings
             if p.shape != (n,):
                 return f"step {t} gives parameters of shape {p.shape}; they had shape {(n,)}."
