@@ -40,7 +40,7 @@ class Memory(Figure):
         if not found:
             raise ValueError(
                 f"memory: the launch of {launch.kernel} holds no access to global or local memory: its work-items "
-                "touched none, only outside of it, or none of them was recorded (groups=, work_items=)"
+                "made none, or only outside the buffers, or none of them was recorded (groups=, work_items=)"
             )
         uses, shown = memory_use(launch), REQUESTS
         while shown > 1 and sum(min(use["requests"], shown) for use in uses) > ALL_REQUESTS:
