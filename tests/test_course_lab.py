@@ -154,9 +154,11 @@ def test_lab_opens_the_first_lesson_in_the_folder_with_what_is_behind_two_dashes
     assert "What you change there stays yours" in capsys.readouterr().out
 
 
-def test_lab_opens_the_lesson_that_is_named(tmp_path, monkeypatch):
+@pytest.mark.parametrize("named", ["05_im2col.ipynb", "own/05_im2col.ipynb"])
+def test_lab_opens_the_lesson_that_is_named(tmp_path, monkeypatch, named):
     ran = instead_of_jupyterlab(monkeypatch, status=0)
-    assert main(["lab", "--folder", str(tmp_path / "own"), "05_im2col.ipynb", "--no-browser"]) == 0
+    monkeypatch.chdir(tmp_path)
+    assert main(["lab", "--folder", "own", named, "--no-browser"]) == 0
     ((command, _),) = ran
     assert command[1:] == ["-m", "jupyterlab", "05_im2col.ipynb", "--no-browser"]
 

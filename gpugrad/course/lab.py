@@ -104,12 +104,19 @@ def open_lab(folder: Path, options: Sequence[str], only_copy: bool = False) -> i
     print(f"The lessons are in {folder.absolute()}. What you change there stays yours.")
     if only_copy:
         return 0
-    named = any(option.endswith(".ipynb") for option in options)
-    first = min(p.name for p in shipped().glob("*.ipynb"))
-    status = _jupyterlab(options if named else [first, *options], folder)
+    options = [_seen_from(folder, option) for option in options]
+    if not any(option.endswith(".ipynb") for option in options):
+        options = [min(p.name for p in shipped().glob("*.ipynb")), *options]
+    status = _jupyterlab(options, folder)
     if status and "--allow-root" not in options and hasattr(os, "geteuid") and os.geteuid() == 0:
         print("JupyterLab runs as root, as in a container, only where it is told to: gpugrad lab --allow-root")
     return status
+
+
+def _seen_from(folder: Path, option: str) -> str:
+    """A notebook of the folder by its name alone, as JupyterLab starts there; a shell completes its path from here."""
+    path = Path(option)
+    return path.name if path.suffix == ".ipynb" and path.absolute().parent == folder.absolute() else option
 
 
 def _jupyterlab(arguments: Sequence[str], folder: Path) -> int:
