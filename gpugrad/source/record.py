@@ -47,11 +47,20 @@ class Instrumented:
     buffers: tuple[Buffer, ...]
     votes: bool  # the kernel has barriers
     const_is_lost: bool  # a pointer to what is not const is made in it: so a const argument may be written
+    unfollowed: tuple[int, ...]  # lines that read __constant memory without leaving an event
 
 
 @cache
 def recorder_text() -> str:
     return importlib.resources.files(__package__).joinpath("recorder.cl").read_text(encoding="utf-8")
+
+
+def reads_constant(e: tree.Node) -> bool:
+    """Does it read an element of __constant memory, other than a variable by its name (which always lies inside)?"""
+    if isinstance(e, tree.Call):
+        types = [decay(a.type, a.space) for a in e.args] if e.function is None and opencl.moves(e.name) else []
+        return any(isinstance(t, Pointer) and t.space == "constant" for t in types)
+    return isinstance(e, tree.Index | tree.Deref) and e.space == "constant" and not isinstance(e.type, Array)
 
 
 class Recorder(Reaching, Counting, HalfWriter):
@@ -64,6 +73,7 @@ class Recorder(Reaching, Counting, HalfWriter):
         self.function: tree.Function = self.kernel
         self.voting: set[int] = set()
         self.escaped: set[str] = set()
+        self.followed: set[Expr] = set()  # elements of __constant arrays that leave an event
         self.reached = [unit.functions[name] for name in unit.reachable([self.kernel])]
         self.reaching = is_reaching(self.reached)
 
@@ -112,6 +122,7 @@ class Recorder(Reaching, Counting, HalfWriter):
         b = self.constant_buffer(e)
         if b is None or not isinstance(e, tree.Index) or not isinstance(e.type, Base):
             return super().read(e)
+        self.followed.add(e)
         site, length = self.site("load", e, e.type), f"(long)(gg->length[{b}] / {e.type.size})"
         index = f"gg_constant(gg, {self.argument(e.index)}, {length}, {e.type.size})"
         name = self.place(e.base)
@@ -363,6 +374,13 @@ class Recorder(Reaching, Counting, HalfWriter):
     def epilogue(self, f: tree.Function) -> str:
         return f" {self.finish()} " if f.kernel else ""
 
+    def unfollowed(self) -> tuple[int, ...]:
+        """The lines that read __constant memory and leave no event: all but `w[i]`, w an argument or an array."""
+        nodes = [n for f in self.reached if f.body for n in tree.walk(f.body)]
+        named = {bare(n.e) for n in nodes if isinstance(n, tree.AddressOf)}  # &w[i] reads nothing
+        unseen = [n for n in nodes if reads_constant(n) and n not in self.followed and n not in named]
+        return tuple(sorted({self.unit.source.line(self.tokens[n.t0].start) for n in unseen}))
+
     def loses_const(self) -> bool:
         """Is there a way to write a const argument: a cast, a variable or a function's parameter without the const?
 
@@ -422,4 +440,5 @@ def instrument(text: str, kernel: str | None = None, defines: Mapping[str, str] 
     except RecursionError:
         raise unit.too_deep(unit.tokens[recorder.function.name_at]) from None
     return Instrumented(made, unit.signature(recorder.kernel), tuple(recorder.sites), tuple(recorder.buffers),
-                        recorder.votes.meets(recorder.kernel), recorder.loses_const())  # fmt: skip
+                        recorder.votes.meets(recorder.kernel), recorder.loses_const(),
+                        recorder.unfollowed())  # fmt: skip

@@ -124,6 +124,12 @@ def record(launch: Launch, options: Options) -> LaunchTrace:
         operations=int(run.operations[chosen].sum(dtype="u8")),
         left_out=int(len(chosen) - chosen.sum()), repeatable=bool((counts == wanted).all()),
     )  # fmt: skip
+    if form.made.unfollowed:
+        reads = "line {} reads" if len(form.made.unfollowed) == 1 else "lines {} read"
+        trace.notes.append(
+            reads.format(", ".join(map(str, form.made.unfollowed))) + " __constant memory other than by an array's own "
+            "name (`w[i]`): that leaves no events, and is not checked"
+        )
     if not chosen.any():
         trace.notes.append(f"none of its {len(group)} work-items, in {int(group.max()) + 1} groups, was asked for")
     if run.endless:  # and then the others were hurried, each at its own time

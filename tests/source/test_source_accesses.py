@@ -73,6 +73,31 @@ def test_constant_memory_is_recorded_where_it_is_indexed():
     assert ("load", "W", 8) in events
 
 
+UNFOLLOWED = """__constant float W[3] = {1, 2, 3}, M[2][2] = {{1, 2}, {3, 4}};
+typedef struct { float a; float b[2]; } Pair;
+__constant Pair T[2] = {{1, {2, 3}}, {4, {5, 6}}};
+__constant int N = 3;
+float third(__constant float *w) { return w[2]; }
+float never(__constant float *w) { return w[0]; }
+__kernel void k(__global float *o, __constant float4 *v, __constant float *c) {
+    o[0] = W[1] + c[N] + (c)[1] + v[0].x;
+    __constant float *p = &c[1];
+    o[1] = M[1][1];
+    o[2] = T[1].a;
+    o[3] = T[1].b[0];
+    o[4] = *p + v[0].y;
+    o[5] = vload2(0, c).x;
+    o[6] = third(W) + sizeof(p[2]);
+    o[7] = W[2];
+}"""
+
+
+def test_what_is_read_of_constant_memory_without_an_event_is_listed():
+    assert instrument(UNFOLLOWED).unfollowed == (5, 8, 10, 11, 12, 13, 14)
+    assert instrument("__constant float W[3] = {1, 2, 3};\n"
+                      "__kernel void k(__global float *o) { o[0] = W[2]; }").unfollowed == ()  # fmt: skip
+
+
 def test_an_atomic_is_one_event_with_the_new_value():
     r = recorded("histogram")
     last = [i for i, s in enumerate(r.sites) if s.text.startswith("atomic_inc")]

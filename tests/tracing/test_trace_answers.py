@@ -92,6 +92,17 @@ def test_a_constant_of_the_program_is_not_replayed_and_why_is_said():
         t[0].replay("w")
 
 
+def test_a_report_says_which_constant_memory_nobody_watched():
+    text = """__kernel void k(__constant float *w, __global float *o) {
+    __constant float *p = w + 1;
+    o[0] = p[0]; }"""
+    report = gg.sanitize(text, Array.from_numpy(np.zeros(2, "f4")), Array.from_numpy(np.zeros(1, "f4")), global_size=1)
+    assert report.ok
+    (note,) = report.notes
+    assert note.startswith("line 3 reads __constant memory other than by an array's own name")
+    assert note in str(report)
+
+
 def filled():
     x = Array.from_numpy(np.zeros(4, "f4"))
     with gg.trace() as t:
