@@ -27,7 +27,8 @@ def others():
 def recorded(folder, device, env):
     path = folder / f"{device.replace(' ', '_')}.npz"
     root = str(SCRIPT.parents[2])
-    env = {**os.environ, **env, "PYTHONPATH": os.pathsep.join([root, str(SCRIPT.parents[1])])}
+    paths = [root, str(SCRIPT.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    env = {**os.environ, **env, "PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(
         [sys.executable, str(SCRIPT), device, str(path)], env=env, capture_output=True, text=True, timeout=1200
     )
