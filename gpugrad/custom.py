@@ -316,4 +316,10 @@ def _local_size(global_size: Size, local_size: Any, compiled: Compiled) -> Size:
             f"local_size {local} has {math.prod(local)} work-items; {device.name} runs at most {device.max_group} "
             "in a group"
         )
+    for axis, (n, most) in enumerate(zip(local, device.max_group_axes, strict=False)):
+        if n > most:
+            raise ValueError(
+                f"local_size {local} has {n} work-items along axis {axis}; {device.name} runs groups of at most {most} "
+                "there"
+            )
     return local

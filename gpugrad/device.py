@@ -33,7 +33,8 @@ class Device:
     """One OpenCL device, with a context and an in-order queue of its own, made at its first use.
 
     Attributes: `number` (its place in `devices()`), `name`, `platform`, `kind` ("gpu", "cpu" or "accelerator"),
-    `has_float64`, `global_memory` and `local_memory` (bytes), `max_group` (work-items), `lost`.
+    `has_float64`, `global_memory` and `local_memory` (bytes), `max_group` (work-items in a group), `max_group_axes`
+    (along each axis), `lost`.
     """
 
     def __init__(self, number: int, cl_device: cl.Device):
@@ -48,6 +49,7 @@ class Device:
         self.global_memory: int = cl_device.global_mem_size
         self.local_memory: int = cl_device.local_mem_size
         self.max_group: int = cl_device.max_work_group_size
+        self.max_group_axes: tuple[int, ...] = tuple(cl_device.max_work_item_sizes)
         # A sub-buffer must start at a multiple of this many bytes.
         self.alignment = max(1, cl_device.mem_base_addr_align // 8)
         self.is_simulator = "oclgrind" in self.platform.lower()

@@ -264,6 +264,17 @@ def test_wrong_sizes_are_named(device, sizes, error, message):
         kernel(ADD)(x, x, x, 2, **sizes)
 
 
+def test_a_group_too_long_along_one_axis_is_refused(device, monkeypatch):
+    """As on NVIDIA's, whose groups of 1,024 have at most 64 along the last axis."""
+    monkeypatch.setattr(device, "max_group_axes", (1024, 1024, 2))
+    x = floats(*[0] * 4)
+    k = kernel("__kernel void k(__global float *x) { x[get_global_id(2)] = 1; }")
+    with pytest.raises(ValueError, match=r"local_size \(1, 1, 4\) has 4 work-items along axis 2; .* at most 2 there"):
+        k(x, global_size=(1, 1, 4), local_size=(1, 1, 4))
+    k(x, global_size=(1, 1, 4), local_size=(1, 1, 2))
+    assert x.numpy().tolist() == [1] * 4
+
+
 @pytest.mark.parametrize("checked", [None, False, True])
 def test_groups_of_another_size_than_the_text_allows_are_refused_by_the_attribute_s_name(device, checked):
     sevens = kernel(
