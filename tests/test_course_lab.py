@@ -177,8 +177,9 @@ def test_what_lab_does_not_know_is_for_jupyterlab_in_its_order_with_two_dashes_b
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent in another way there")
-@pytest.mark.parametrize("terminal", [True, False])
-def test_ctrl_c_lets_jupyterlab_end_in_its_own_time(tmp_path, monkeypatch, terminal):
+@pytest.mark.parametrize("how", ["Ctrl-C in a terminal", "Ctrl-C, no terminal", "SIGTERM"])
+def test_what_ends_gpugrad_lab_lets_jupyterlab_end_in_its_own_time(tmp_path, monkeypatch, how):
+    terminal, before = how == "Ctrl-C in a terminal", signal.getsignal(signal.SIGTERM)
     real, done = subprocess.Popen, tmp_path / "saved"
     ends = (
         "import signal, sys, time\n"
@@ -194,6 +195,9 @@ def test_ctrl_c_lets_jupyterlab_end_in_its_own_time(tmp_path, monkeypatch, termi
 
         def stopped(*arguments):
             lab.wait = wait
+            if how == "SIGTERM":
+                os.kill(os.getpid(), signal.SIGTERM)
+                return wait()
             if terminal:  # which sends Ctrl-C to both
                 lab.send_signal(signal.SIGINT)
             raise KeyboardInterrupt
@@ -206,6 +210,7 @@ def test_ctrl_c_lets_jupyterlab_end_in_its_own_time(tmp_path, monkeypatch, termi
     monkeypatch.setattr(lab.sys.stdin, "isatty", lambda: terminal)
     assert lab._jupyterlab([], tmp_path) == 7
     assert done.read_text() == "all"
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_what_nobody_takes_where_only_a_copy_is_made_is_an_error(tmp_path, capsys):

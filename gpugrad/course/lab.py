@@ -6,13 +6,15 @@ is brought up to date.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..serialize import write_whole
@@ -119,14 +121,24 @@ def _seen_from(folder: Path, option: str) -> str:
     return path.name if path.suffix == ".ipynb" and path.absolute().parent == folder.absolute() else option
 
 
+@contextlib.contextmanager
+def _sigterm_reaches(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """For the block, what asks this process to end asks the child, which would go on alone."""
+    before = signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+
+
 def _jupyterlab(arguments: Sequence[str], folder: Path) -> int:
     """Run JupyterLab in a folder until it ends.
 
     A terminal's Ctrl-C reaches it, too: it asks, and ends its kernels in order. To leave it then would kill it in the
-    middle of that. Where there is no terminal, nobody is asked, and it may not have been reached.
+    middle of that. Where there is no terminal, nobody is asked, and it may not have been reached. A SIGTERM ends both.
     """
     command = [sys.executable, "-m", "jupyterlab", *arguments]
-    with subprocess.Popen(command, cwd=folder, env=with_defaults(os.environ)) as lab:
+    with subprocess.Popen(command, cwd=folder, env=with_defaults(os.environ)) as lab, _sigterm_reaches(lab):
         while True:
             try:
                 return lab.wait()
