@@ -37,6 +37,7 @@ LAYERS = {
     "ReLU": (lambda nn: nn.ReLU(), (3, 5)),
     "LeakyReLU": (lambda nn: nn.LeakyReLU(0.2), (3, 5)),
     "GELU": (lambda nn: nn.GELU(), (3, 5)),
+    "GELU, tanh": (lambda nn: nn.GELU(approximate="tanh"), (3, 5)),
     "Sigmoid": (lambda nn: nn.Sigmoid(), (3, 5)),
     "Tanh": (lambda nn: nn.Tanh(), (3, 5)),
     "Softmax": (lambda nn: nn.Softmax(dim=1), (3, 5)),

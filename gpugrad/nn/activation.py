@@ -37,10 +37,19 @@ class LeakyReLU(Module):
 
 
 class GELU(Module):
-    """x times the probability that a standard normal number is below x."""
+    """x times the probability that a standard normal number is below x; `approximate="tanh"`: a formula near it."""
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        if approximate not in ("none", "tanh"):
+            raise ValueError(f"GELU: approximate is {approximate!r}; choose 'none' or 'tanh'")
+        self.approximate = approximate
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.gelu(input)
+        return F.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
 
 
 class Sigmoid(Module):

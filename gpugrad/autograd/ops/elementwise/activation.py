@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .... import kernels as K
-from ....dtypes import float64
+from ....dtypes import float16, float32, float64
 from ....kernels.checks import number_for
 from ....kernels.elementwise import ACTIVATIONS, binary, unary
 from ...function import Function
@@ -178,9 +178,19 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     return LeakyReLU.apply(input, slope)
 
 
-def gelu(input: Tensor) -> Tensor:
-    """input * P(input), with P the distribution function of the standard normal (Hendrycks and Gimpel, 2016)."""
-    return GELU.apply(floating("gelu", input))
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+    """input * P(input), with P the distribution function of the standard normal (Hendrycks and Gimpel, 2016).
+
+    `approximate="tanh"` takes their formula 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), as GPT-2 does.
+    """
+    input = floating("gelu", input)
+    if approximate == "none":
+        return GELU.apply(input)
+    if approximate != "tanh":
+        raise ValueError(f"gelu: approximate is {approximate!r}; choose 'none' or 'tanh'")
+    x = input.to(float32) if input.dtype is float16 else input  # half would round, or overflow in, each step
+    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))
+    return (0.5 * x * (1 + tanh(inner))).to(input.dtype)
 
 
 def sigmoid(input: Tensor) -> Tensor:
