@@ -209,6 +209,16 @@ def test_sigmoid_and_tanh_are_finite_far_out(device):
         assert np.isfinite(g).all()
 
 
+@pytest.mark.parametrize("dtype", [gg.float16, gg.float32])
+def test_gelu_by_its_formula_is_flat_or_a_line_far_out(device, dtype):
+    x = gg.tensor([-300.0, -50.0, 50.0, 300.0], dtype=dtype, requires_grad=True)
+    y = ops.gelu(x, approximate="tanh")
+    y.sum().backward()
+    assert y.dtype is dtype
+    assert y.tolist() == [0, 0, 50, 300]
+    assert x.grad.tolist() == [0, 0, 1, 1]
+
+
 def test_clamp_passes_the_gradient_at_its_bounds(device):
     (g,) = gradient(lambda x: x.clamp(0, 1), [-1.0, 0.0, 0.5, 1.0, 2.0])
     np.testing.assert_array_equal(g, [0, 1, 1, 1, 0])

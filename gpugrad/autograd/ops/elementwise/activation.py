@@ -189,8 +189,8 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     if approximate != "tanh":
         raise ValueError(f"gelu: approximate is {approximate!r}; choose 'none' or 'tanh'")
     x = input.to(float32) if input.dtype is float16 else input  # half would round, or overflow in, each step
-    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))
-    return (0.5 * x * (1 + tanh(inner))).to(input.dtype)
+    # 1 + tanh(z) as 2 sigmoid(2 z): PoCL's tanh stops one step short of 1, and its slope then never is 0.
+    return (x * sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x)))).to(input.dtype)
 
 
 def sigmoid(input: Tensor) -> Tensor:
