@@ -7,12 +7,9 @@ programs read the file too; a JSON outline in the file's metadata says how to pu
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
-import shutil
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +20,7 @@ from .array import Array
 from .autograd.tensor import Tensor
 from .dtypes import C_NAME
 from .errors import DataError
+from .files import file_path, write_whole
 
 _OUTLINE = "gpugrad"  # the metadata's key
 _DEPTH = 64  # dicts and lists inside one another
@@ -38,7 +36,7 @@ def save(obj: Mapping[Any, Any], path: str | os.PathLike[str]) -> None:
     """
     from safetensors.numpy import save as to_bytes
 
-    path = _path("save", path)
+    path = file_path("save", path)
     if not isinstance(obj, Mapping):
         raise TypeError(f"save: obj is {type(obj).__name__}; it must be a dict, such as model.state_dict()")
     tensors: dict[str, np.ndarray] = {}
@@ -52,7 +50,7 @@ def load(path: str | os.PathLike[str]) -> dict[Any, Any]:
     Tensors come back on the current device, without requires_grad. Nothing in the file is run. Raises
     FileNotFoundError, or gpugrad.DataError where the file is not what it should be.
     """
-    path = _path("load", path)
+    path = file_path("load", path)
     if not path.exists():
         raise FileNotFoundError(f"load: there is no file {str(path)!r}")
     if not path.is_file():
@@ -69,12 +67,6 @@ def load(path: str | os.PathLike[str]) -> dict[Any, Any]:
     if left or not isinstance(obj, dict):
         raise DataError(f"load: {str(path)!r} does not say what {', '.join(sorted(left)) or 'its contents'} belongs to")
     return obj
-
-
-def _path(function: str, path: Any) -> Path:
-    if not isinstance(path, (str, os.PathLike)) or not str(path):
-        raise TypeError(f"{function}: path is {path!r}; it must be the name of a file, or a pathlib.Path")
-    return Path(path)
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], str | None]:
@@ -166,30 +158,3 @@ def _key(key: Any) -> str | int:
     if isinstance(key, bool) or not isinstance(key, (str, int)):
         raise ValueError(f"key {key!r}")
     return key
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write to a temporary file in the same folder, then move it to `path`: nobody ever sees half a file.
-
-    A link stays one, and leads to the new contents; a file that is replaced hands on its permissions.
-    """
-    path = Path(os.path.realpath(path))
-    if path.exists() and not path.is_file():  # a device would be gone: moving a file there replaces it
-        raise ValueError(f"save: {str(path)!r} is a folder, a pipe or a device; give the name of a file")
-    temporary = path.with_name(f".{uuid.uuid4().hex}.part")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            shutil.copymode(path, temporary)
-        os.replace(temporary, path)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"save: there is no folder {str(path.parent)!r}; make it first") from None
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(error, OSError) and error.errno:  # it names no file, or one that nobody knows
-            raise OSError(error.errno, error.strerror, str(path)) from None
-        raise

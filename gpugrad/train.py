@@ -27,10 +27,11 @@ from .data import ImageDataset
 from .device import current_device
 from .dtypes import float32
 from .errors import DataError
+from .files import write_whole
 from .generator import default_generator, manual_seed
 from .models import course_cnn
 from .nn import functional as F
-from .serialize import load, save, write_whole
+from .serialize import load, save
 
 DTYPES = ("float32", "float16")  # what weights and activations are stored in
 _LOOK_EVERY = 10  # batches between two looks at the loss: each look waits for the device

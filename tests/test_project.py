@@ -95,7 +95,7 @@ def test_pocl_comes_from_pip_only_where_it_has_a_wheel():
 # the layers: a module imports only from its own layer and those below
 
 LAYERS = [
-    {"errors", "words", "dtypes", "generator", "guards", "memory", "device"},
+    {"errors", "words", "files", "dtypes", "generator", "guards", "memory", "device"},
     {"array"},
     {"source"},
     {"program", "build_errors", "slips", "custom"},

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import nbformat
 
-from gpugrad.serialize import write_whole
+from gpugrad.files import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- buttons: made by tools/buttons.py -->", "<!-- end of the buttons -->"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import nbformat
 
-from gpugrad.serialize import write_whole
+from gpugrad.files import write_whole
 from gpugrad.viz.page import style
 from notebooks import FOLDER, ROOT, apart, run
 

@@ -20,7 +20,7 @@ import nbformat
 from nbclient import NotebookClient
 
 from gpugrad.course import lessons
-from gpugrad.serialize import write_whole
+from gpugrad.files import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "notebooks"

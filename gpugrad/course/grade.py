@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..serialize import write_whole
+from ..files import write_whole
 from . import progress
 from .catalog import exercise, lessons
 

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ..serialize import write_whole
+from ..files import write_whole
 
 RECORD = ".lessons.json"  # what each lesson looked like when it was copied
 DEFAULTS = Path(__file__).parent / "jupyter"  # of JupyterLab's settings; what a student has chosen goes before them

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..serialize import write_whole
+from ..files import write_whole
 from .catalog import lessons
 
 NAME = "gpugrad-progress.json"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from ..files import file_path
 from ..program import Launch, intercepting
 from ..source import SourceError
 from .launch import LaunchTrace, whole
@@ -59,7 +59,7 @@ class Trace:
         """Write everything to an .npz file; `gg.trace.load` reads it again."""
         from .storage import save
 
-        save(self, Path(path))
+        save(self, file_path("trace.save", path))
 
 
 class Session(Trace):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -13,6 +14,7 @@ import numpy as np
 
 from ..array import MAX_ELEMENTS
 from ..errors import GpugradError
+from ..files import file_path, write_whole
 from ..source import KINDS, Buffer, Site
 from ..source.layout import BASES, Base, Record
 from .events import Columns
@@ -50,20 +52,16 @@ def save(trace: Trace, path: Path) -> None:
         {"format": FORMAT, "launches": launches, "skipped": trace.skipped, "unrecorded": trace.unrecorded}
     )
     arrays["about"] = np.frombuffer(text.encode(), "u1")
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("wb") as file:
-            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+    write_whole(path, file.getvalue())
 
 
 def load(path: str | os.PathLike[str]) -> Trace:
     """Read what `Trace.save` wrote. Raises GpugradError when it is another file or a damaged one."""
     from .session import Trace
 
-    with open(path, "rb") as file:
+    with file_path("trace.load", path).open("rb") as file:
         try:
             with np.load(file, allow_pickle=False) as held:
                 about = json.loads(held["about"].tobytes().decode())

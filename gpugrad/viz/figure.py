@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import GpugradError
-from ..serialize import write_whole
+from ..files import write_whole
 from .page import fragment, page, quoted, style
 from .words import by_shape
 

@@ -116,7 +116,7 @@ def test_questions_that_make_no_sense_are_refused(tmp_path):
         (lambda: t[0].replay("a", 1.5), TypeError), (lambda: t[0].select(kind="laod"), ValueError),
         (lambda: t[0].select(line="1"), TypeError), (lambda: gg.trace(launches=True), TypeError),
         (lambda: gg.trace(fuel=1.5), TypeError), (lambda: gg.trace(budget="x"), TypeError),
-        (lambda: gg.trace().__exit__(None, None, None), RuntimeError), (lambda: t.save(tmp_path), OSError),
+        (lambda: gg.trace().__exit__(None, None, None), RuntimeError), (lambda: t.save(tmp_path), ValueError),
     ):  # fmt: skip
         with pytest.raises(error):
             ask()

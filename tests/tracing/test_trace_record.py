@@ -379,6 +379,18 @@ def test_save_and_load(tmp_path, added):
     assert not list(tmp_path.glob("*.part"))
 
 
+def test_where_a_trace_cannot_be_saved_is_said(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*; make it first"):
+        Trace().save(tmp_path / "nowhere" / "t.npz")
+    with pytest.raises(ValueError, match="is a folder, a pipe or a device"):
+        Trace().save(tmp_path)
+    with pytest.raises(TypeError, match=r"trace\.save: path is 5"):
+        Trace().save(5)
+    with pytest.raises(TypeError, match=r"trace\.load: path is None"):
+        load(None)
+    assert not list(tmp_path.iterdir())
+
+
 def test_loading_something_else_is_an_error(tmp_path):
     bad = tmp_path / "bad.npz"
     bad.write_bytes(b"PK\x03\x04 not really")
