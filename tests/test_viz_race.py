@@ -100,16 +100,20 @@ def test_the_card_says_what_would_order_the_two(text, n, local, advice):
     assert advice in viz.race(traced(text, *arrays, n=n, local=local)).data["races"][0]["fix"]
 
 
-def test_a_barrier_without_the_global_fence_is_said_to_be_the_reason():
+@pytest.mark.parametrize(("memory", "fence", "other"), [("a", "GLOBAL", "LOCAL"), ("s", "LOCAL", "GLOBAL")])
+def test_a_barrier_without_the_right_fence_is_said_to_be_the_reason(memory, fence, other):
     text = """__kernel void turn(__global float *a) {
       int i = get_local_id(0);
-      a[i] = i;
-      barrier(CLK_LOCAL_MEM_FENCE);
-      float v = a[7 - i];
-      barrier(CLK_GLOBAL_MEM_FENCE);
+      __local float s[8];
+      M[i] = i;
+      barrier(CLK_OTHER_MEM_FENCE);
+      float v = M[7 - i];
+      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
       a[i] = v;
-    }"""
-    assert "has no CLK_GLOBAL_MEM_FENCE" in viz.race(traced(text, np.zeros(8))).describe()
+    }""".replace("M[", memory + "[").replace("OTHER", other)
+    launch, why = traced(text, np.zeros(8)), f"The barrier between them has no CLK_{fence}_MEM_FENCE, so it does not"
+    assert why in viz.race(launch).describe()
+    assert why in str(launch.report())
 
 
 def test_texts_are_the_same_in_every_run_and_name_no_device(shift, tmp_path):

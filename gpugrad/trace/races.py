@@ -110,10 +110,15 @@ def _text(t: LaunchTrace, a: int, b: int, space: str, across: bool) -> str:
     if across:
         why = ("They are in different work-groups, and nothing orders those within one launch: use an atomic, or give "
                "each cell one owner.")  # fmt: skip
-    elif space == "global" and c.phase[a] != c.phase[b]:
-        why = "The barrier between them has no CLK_GLOBAL_MEM_FENCE, so it does not order global memory."
     else:
-        why = "No barrier lies between them, so either can come first."
+        why = wrong_fence(t, a, b, space) or "No barrier lies between them, so either can come first."
     if c.kind[a] == STORE and c.kind[b] == STORE and c.bits[a] == c.bits[b]:
         why += " (Both write the same value: harmless on most devices, undefined all the same.)"
     return f"{text} {why}"
+
+
+def wrong_fence(t: LaunchTrace, a: int, b: int, space: str) -> str:
+    """Of two events of a group in a race: the sentence on the barrier between them, or "" where there is none."""
+    if t.columns.phase[a] == t.columns.phase[b]:
+        return ""
+    return f"The barrier between them has no CLK_{space.upper()}_MEM_FENCE, so it does not order {space} memory."

@@ -10,6 +10,7 @@ import traitlets
 from ..kernels.checks import integer
 from ..trace.events import ATOMIC, STORE
 from ..trace.launch import LaunchTrace
+from ..trace.races import wrong_fence
 from ..trace.report import Report
 from ..trace.session import one_launch
 from .figure import Figure
@@ -97,9 +98,8 @@ class Race(Figure):
         c, (a, b) = self.launch.columns, r.lowest
         if r.across:
             return "They are in different groups, which nothing orders within one launch: either can come first."
-        if r.info.space == "global" and c.phase[a] != c.phase[b]:
-            return "The barrier between them has no CLK_GLOBAL_MEM_FENCE, so it does not order global memory."
-        return f"Both are in phase {int(c.phase[a])}, with no barrier between them: either can come first."
+        either = f"Both are in phase {int(c.phase[a])}, with no barrier between them: either can come first."
+        return wrong_fence(self.launch, a, b, r.info.space) or either
 
     def _fix(self, r: RacePairs) -> str:
         c, (a, b) = self.launch.columns, r.lowest
