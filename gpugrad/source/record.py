@@ -55,6 +55,15 @@ def recorder_text() -> str:
     return importlib.resources.files(__package__).joinpath("recorder.cl").read_text(encoding="utf-8")
 
 
+def nest(e: Expr) -> tuple[Expr, list[tree.Index]]:
+    """Of w[i][j]: w, and the nodes w[i] and w[i][j]."""
+    indices: list[tree.Index] = []
+    while isinstance(e, tree.Index):
+        indices.insert(0, e)
+        e = bare(e.base)
+    return e, indices
+
+
 def reads_constant(e: tree.Node) -> bool:
     """Does it read an element of __constant memory, other than a variable by its name (which always lies inside)?"""
     if isinstance(e, tree.Call):
@@ -113,10 +122,13 @@ class Recorder(Reaching, Counting, HalfWriter):
         return e.space in RECORDED or super().touches(e) or self.constant_buffer(e) is not None
 
     def constant_buffer(self, e: Expr) -> int | None:
-        """Of an element of a __constant array, if the recorder can follow: `w[i]`, w an argument or of the program."""
-        base = bare(e.base) if isinstance(e, tree.Index) and e.space == "constant" else None
+        """Of an element of a __constant array, if the recorder can follow: `w[i]`, w an argument or of the program, and
+        `w[i][j]` of the program."""
+        if not isinstance(e, tree.Index) or e.space != "constant" or not isinstance(e.type, Base):
+            return None
+        base, indices = nest(e)
         v = base.variable if isinstance(base, tree.Name) else None
-        return v.buffer if v is not None and isinstance(e.type, Base) else None
+        return v.buffer if v is not None and (len(indices) == 1 or isinstance(v.type, Array)) else None
 
     def read(self, e: Expr) -> str:
         b = self.constant_buffer(e)
@@ -124,12 +136,25 @@ class Recorder(Reaching, Counting, HalfWriter):
             return super().read(e)
         self.followed.add(e)
         site, length = self.site("load", e, e.type), f"(long)(gg->length[{b}] / {e.type.size})"
-        index = f"gg_constant(gg, {self.argument(e.index)}, {length}, {e.type.size})"
-        name = self.place(e.base)
-        stored = is_half(e) and self.unit.half_is_storage and isinstance(bare(e.base).type, Pointer)
+        base, indices = nest(e)
+        flat = self.argument(indices[0].index)
+        for i in indices[1:]:
+            assert isinstance(i.base.type, Array)
+            flat = f"({flat}) * (long){i.base.type.length} + {self.index_in_row(i)}"
+        index, name = f"gg_constant(gg, {flat}, {length}, {e.type.size})", self.place(base)
+        stored = is_half(e) and self.unit.half_is_storage and isinstance(base.type, Pointer)
         n = "" if e.type.lanes == 1 else str(e.type.lanes)
         got = f"vload_half{n}(0, (__constant const half *)&{name}[{index}])" if stored else f"{name}[{index}]"
+        if len(indices) > 1:  # in place, too: NVIDIA's compiler faults where a pointer into such an array is made
+            at, rest = self.temporary("long @ = 0"), [str(i.base.type.length) for i in indices[1:]]
+            steps = [" / ".join([at, *rest[k:]]) + (f" % {rest[k - 1]}" if k else "") for k in range(len(indices))]
+            got = f"({at} = {index}, {name}[{']['.join(steps)}])"
         return f"{self.device.constant(e.type)}(gg, {site} | {b}u << 14, {got})"
+
+    def base_object(self, e: Expr, accessed: bool) -> str:
+        """Of `v[i].x`, v in __constant memory, the whole vector is read."""
+        whole = accessed and self.constant_buffer(bare(e)) is not None
+        return self.value(bare(e)) if whole else super().base_object(e, accessed)
 
     def named(self, e: Expr) -> None:
         if isinstance(e.type, Record) and (not e.type.name or e.type.name in self.unit.local_types):
@@ -188,8 +213,12 @@ class Recorder(Reaching, Counting, HalfWriter):
             size = n if n is not None else "sizeof({0}) / sizeof({0}[0])".format(self.place(e.base, False))
             return f"gg_private(gg, {self.site('private', e)}, {i}, {size})"
         if e.space in RECORDED and n is not None and isinstance(bare(e.base), tree.Index):
-            return f"gg_row(gg, {self.site('row', e)}, {i}, {n})"
+            return self.index_in_row(e)
         return i
+
+    def index_in_row(self, e: tree.Index) -> str:
+        assert isinstance(e.base.type, Array)
+        return f"gg_row(gg, {self.site('row', e)}, {self.argument(e.index)}, {e.base.type.length})"
 
     # ---- private variables: shadows of pointers, watched assignments
 
@@ -418,7 +447,7 @@ class Recorder(Reaching, Counting, HalfWriter):
         """Program-scope arrays in __constant memory get buffer numbers."""
         for d in item.declarators:
             t = d.variable.type
-            if d.variable.space == "constant" and isinstance(t, Array) and isinstance(t.element, Base):
+            if d.variable.space == "constant" and isinstance(t, Array) and isinstance(element(t), Base):
                 self.buffer(d.variable)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -119,7 +120,7 @@ class Run:
         buffer = self.made.buffers[b]
         if buffer.argument is not None:
             return int(self.launch.args[buffer.argument].nbytes)
-        return (buffer.dims[0] or 0) * buffer.element_size if buffer.space == "constant" else 0
+        return math.prod(n or 0 for n in buffer.dims) * buffer.element_size if buffer.space == "constant" else 0
 
     def _value(self, i: int) -> Any:
         import pyopencl as cl

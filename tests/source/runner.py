@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -238,4 +239,4 @@ def length(b: Buffer, args: list[object]) -> int:
     if b.argument is not None:
         a = args[b.argument]
         return a.nbytes if isinstance(a, np.ndarray) else a.size  # type: ignore[attr-defined]
-    return (b.dims[0] or 0) * b.element_size if b.space == "constant" else 0
+    return math.prod(n or 0 for n in b.dims) * b.element_size if b.space == "constant" else 0

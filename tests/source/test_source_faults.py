@@ -134,6 +134,14 @@ __kernel void k(__global float *a) { a[get_global_id(0)] = W[get_global_id(0)]; 
     assert r.outputs[0].tolist() == [1, 2, 3, 0, 0, 0, 0, 0]
 
 
+def test_in_constant_memory_an_index_past_its_row_is_told_and_one_past_the_array_left_out():
+    text = """__constant float M[2][3] = {{1, 2, 3}, {4, 5, 6}};
+__kernel void k(__global float *a) { int i = get_global_id(0); a[i] = M[i / 3][i % 3 + 1]; }"""
+    r = run(text, [floats(6)], (6,), (3,))
+    assert sorted(r.faults()) == [("load", 2, 5), ("row", 2, 2), ("row", 2, 5)]
+    assert r.outputs[0].tolist() == [2, 3, 4, 5, 6, 0]
+
+
 def test_a_misaligned_vector_is_told_and_suppressed():
     text = "__kernel void k(__global float *a) {\n *(__global float4 *)(a + get_global_id(0)) = (float4)(9); }"
     r = run(text, [floats(12)])
