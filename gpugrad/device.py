@@ -297,7 +297,7 @@ def _choose(which: str | int | None, argument: str) -> int:
         number = int(which)
         if 0 <= number < len(names):
             return number
-        raise ValueError(f"{argument} is {which!r}; there are {len(names)} devices: {menu}")
+        raise ValueError(f"{argument} is {which!r}; the devices are {menu}")
     wanted = which.strip().lower()
     # PoCL registers under "Portable Computing Language"; people know it as pocl.
     wanted = {"pocl": "portable computing language"}.get(wanted, wanted)

@@ -191,7 +191,10 @@ def add(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
 
 
 def sub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
-    """input - alpha * other"""
+    """input - alpha * other; of booleans there is no difference, as in PyTorch."""
+    for which, v in (("input", input), ("other", other)):
+        if v.__class__ in _tensor_classes and v.dtype.kind == "b":
+            raise TypeError(f"sub: {which} is bool; it must be a number: use .to(gpugrad.int32), or ~ for 'not'")
     if alpha != 1:
         other = times_alpha("sub", alpha, input, other)
     x, y = pair("sub", input, other)
