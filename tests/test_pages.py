@@ -25,7 +25,8 @@ PAGES = {str(p.relative_to(ROOT)): pieces(p) for p in [*ROOT.glob("*.md"), *(ROO
 @pytest.mark.parametrize("page", [name for name, code in PAGES.items() if code and name not in NEEDS_MORE])
 def test_the_code_of_a_page_runs_and_prints_what_stands_beside_it(page, tmp_path):
     code = "\n".join(PAGES[page])
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "MPLBACKEND": "agg"}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300,
