@@ -137,17 +137,17 @@ class Recorder(Reaching, Counting, HalfWriter):
         self.followed.add(e)
         site, length = self.site("load", e, e.type), f"(long)(gg->length[{b}] / {e.type.size})"
         base, indices = nest(e)
+        rows = [str(t.length) for i in indices[1:] if isinstance(t := i.base.type, Array)]
         flat = self.argument(indices[0].index)
-        for i in indices[1:]:
-            assert isinstance(i.base.type, Array)
-            flat = f"({flat}) * (long){i.base.type.length} + {self.index_in_row(i)}"
+        for i, n in zip(indices[1:], rows, strict=True):
+            flat = f"({flat}) * (long){n} + {self.index_in_row(i)}"
         index, name = f"gg_constant(gg, {flat}, {length}, {e.type.size})", self.place(base)
         stored = is_half(e) and self.unit.half_is_storage and isinstance(base.type, Pointer)
         n = "" if e.type.lanes == 1 else str(e.type.lanes)
         got = f"vload_half{n}(0, (__constant const half *)&{name}[{index}])" if stored else f"{name}[{index}]"
         if len(indices) > 1:  # in place, too: NVIDIA's compiler faults where a pointer into such an array is made
-            at, rest = self.temporary("long @ = 0"), [str(i.base.type.length) for i in indices[1:]]
-            steps = [" / ".join([at, *rest[k:]]) + (f" % {rest[k - 1]}" if k else "") for k in range(len(indices))]
+            at = self.temporary("long @ = 0")
+            steps = [" / ".join([at, *rows[k:]]) + (f" % {rows[k - 1]}" if k else "") for k in range(len(indices))]
             got = f"({at} = {index}, {name}[{']['.join(steps)}])"
         return f"{self.device.constant(e.type)}(gg, {site} | {b}u << 14, {got})"
 
