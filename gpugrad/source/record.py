@@ -140,12 +140,12 @@ class Recorder(Reaching, Counting, HalfWriter):
         rows = [str(t.length) for i in indices[1:] if isinstance(t := i.base.type, Array)]
         flat = self.argument(indices[0].index)
         for i, n in zip(indices[1:], rows, strict=True):
-            flat = f"({flat}) * (long){n} + {self.index_in_row(i)}"
+            flat = f"({flat}) * (long){n} + {self.index_in_row(i, self.argument(i.index))}"
         index, name = f"gg_constant(gg, {flat}, {length}, {e.type.size})", self.place(base)
         stored = is_half(e) and self.unit.half_is_storage and isinstance(base.type, Pointer)
         n = "" if e.type.lanes == 1 else str(e.type.lanes)
         got = f"vload_half{n}(0, (__constant const half *)&{name}[{index}])" if stored else f"{name}[{index}]"
-        if len(indices) > 1:  # in place, too: NVIDIA's compiler faults where a pointer into such an array is made
+        if len(indices) > 1:  # without a pointer into the array: all of __constant memory is read in place
             at = self.temporary("long @ = 0")
             steps = [" / ".join([at, *rows[k:]]) + (f" % {rows[k - 1]}" if k else "") for k in range(len(indices))]
             got = f"({at} = {index}, {name}[{']['.join(steps)}])"
@@ -213,12 +213,12 @@ class Recorder(Reaching, Counting, HalfWriter):
             size = n if n is not None else "sizeof({0}) / sizeof({0}[0])".format(self.place(e.base, False))
             return f"gg_private(gg, {self.site('private', e)}, {i}, {size})"
         if e.space in RECORDED and n is not None and isinstance(bare(e.base), tree.Index):
-            return self.index_in_row(e)
+            return self.index_in_row(e, i)
         return i
 
-    def index_in_row(self, e: tree.Index) -> str:
+    def index_in_row(self, e: tree.Index, i: str) -> str:
         assert isinstance(e.base.type, Array)
-        return f"gg_row(gg, {self.site('row', e)}, {self.argument(e.index)}, {e.base.type.length})"
+        return f"gg_row(gg, {self.site('row', e)}, {i}, {e.base.type.length})"
 
     # ---- private variables: shadows of pointers, watched assignments
 

@@ -107,6 +107,11 @@ def test_what_is_read_of_constant_memory_without_an_event_is_listed():
                       "__kernel void k(__global float *o) { o[0] = W[2]; }").unfollowed == ()  # fmt: skip
 
 
+def test_an_index_is_written_once():
+    made = instrument("__kernel void k(__global int *a) { __local int t[2][2]; t[0][a[0]] = 1; a[1] = t[0][0]; }")
+    assert [s.text for s in made.sites if s.kind == "load"].count("a[0]") == 1
+
+
 def test_an_atomic_is_one_event_with_the_new_value():
     r = recorded("histogram")
     last = [i for i, s in enumerate(r.sites) if s.text.startswith("atomic_inc")]
